@@ -1,0 +1,108 @@
+"""The parts a scene is made of; a part holds values and words, never markup."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from riverhead.numbers import Number
+from riverhead.scene.maths import Math
+
+__all__ = ["Arrow", "Bar", "Cell", "Code", "Fold", "Formula", "Matrix", "Part", "Plane", "Scene", "Table", "Text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A line or a paragraph: words and formulas in running order."""
+
+    runs: tuple[str | Math, ...]
+    role: Literal["heading", "prose", "note"] = "prose"
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A formula on its own line; ``terms`` annotates its symbols, one (symbol, meaning) a line."""
+
+    math: Math
+    terms: tuple[tuple[Math, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A cell drawn as a bar, ``fraction`` (0 to 1) of the full width."""
+
+    fraction: float
+
+
+Cell = str | Number | Bar | Math | None  # None: an empty cell; a plain str is words, never markup
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells under a header; ``focus`` is the index of the row to point at."""
+
+    columns: tuple[Cell, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str = ""
+    focus: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A labelled grid of numbers; ``focus`` marks a row, ``spot`` one cell, ``shade`` says draw it as weights."""
+
+    name: Math
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[Number | None, ...], ...]
+    focus: int | None = None
+    spot: tuple[int, int] | None = None
+    shade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """A labelled move in the plane: ``start`` before, ``end`` after; ``hull`` are the points it stays within."""
+
+    label: str
+    start: tuple[float, float]
+    end: tuple[float, float]
+    hull: tuple[tuple[float, float], ...] = ()
+    focus: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Vectors moving in the plane; ``axes`` names its two directions."""
+
+    arrows: tuple[Arrow, ...]
+    axes: tuple[str, str] = ("1", "2")
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Source text, shown as it is."""
+
+    text: str
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Details behind a one-line summary; ``open`` says whether they stand there from the start."""
+
+    summary: str
+    parts: tuple[Part, ...]
+    open: bool = False
+
+
+Part = Text | Formula | Table | Matrix | Plane | Code | Fold
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """An ordered sheet of parts under a title."""
+
+    title: str
+    parts: tuple[Part, ...]
