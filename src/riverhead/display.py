@@ -1,4 +1,4 @@
-"""Displayable: an object that shows itself in a notebook or a debugger through a renderer plugged in from above."""
+"""An object that shows itself, in a notebook or a debugger, through a renderer plugged in from above."""
 
 from __future__ import annotations
 

@@ -8,7 +8,20 @@ from typing import Literal
 from riverhead.numbers import Number
 from riverhead.scene.maths import Math
 
-__all__ = ["Arrow", "Bar", "Cell", "Code", "Fold", "Formula", "Matrix", "Part", "Plane", "Scene", "Table", "Text"]
+__all__ = [
+    "Arrow",
+    "Bar",
+    "Cell",
+    "Code",
+    "Fold",
+    "Formula",
+    "Matrix",
+    "Part",
+    "Plane",
+    "Scene",
+    "Table",
+    "Text",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +62,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A labelled grid of numbers; ``focus`` marks a row, ``spot`` one cell, ``shade`` says draw it as weights."""
+    """A labelled grid of numbers; ``focus`` marks a row, ``spot`` a cell, ``shade`` draws them as weights."""
 
     name: Math
     rows: tuple[str, ...]
@@ -62,7 +75,7 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """A labelled move in the plane: ``start`` before, ``end`` after; ``hull`` are the points it stays within."""
+    """A labelled move in the plane from ``start`` to ``end``, inside the ``hull`` of what it attends to."""
 
     label: str
     start: tuple[float, float]
