@@ -1,5 +1,98 @@
 """See every number in attention: by hand on four words, and in every head of a real model."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from riverhead import display
 from riverhead._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from riverhead.core import Attention, KVCache, MultiHead, attention, attention_gradient
+    from riverhead.derivation import Derivation, board, derive, example
+    from riverhead.errors import RiverheadError
+    from riverhead.transformer import Model, Reading, load
+
+_ROOMS = {  # public name: the room it lives in, opened on first use so that `import riverhead` stays light
+    "Attention": "core",
+    "Derivation": "derivation",
+    "KVCache": "core",
+    "Model": "transformer",
+    "MultiHead": "core",
+    "Reading": "transformer",
+    "RiverheadError": "errors",
+    "attention": "core",
+    "attention_gradient": "core",
+    "board": "derivation",
+    "derive": "derivation",
+    "example": "derivation",
+    "load": "transformer",
+}
+
+__all__ = [
+    "Attention",
+    "Derivation",
+    "KVCache",
+    "Model",
+    "MultiHead",
+    "Reading",
+    "RiverheadError",
+    "__version__",
+    "attention",
+    "attention_gradient",
+    "board",
+    "derive",
+    "example",
+    "load",
+    "show",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'riverhead' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"riverhead.{_ROOMS[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def _draw(scene: Any, format: str) -> Any:
+    from riverhead.render import render
+
+    return render(scene, format)
+
+
+def _plug() -> None:
+    from riverhead import display
+
+    display.plug(_draw)
+
+
+_plug()
+
+
+def show(*args: Any, focus: str | int | None = None, digits: int | None = None, **named: Any) -> display.Sheet:
+    """Show attention worked by hand for arrays or tensors: a sheet that prints itself.
+
+    Takes what `riverhead.derive` takes (``q, k, v`` or ``x, W_q, W_k, W_v`` or ``e``; ``tokens=``), and
+    what `riverhead.board` takes: ``focus`` (a token or its index) and ``digits``.
+
+    >>> import riverhead
+    >>> print(str(riverhead.show([[1, 0]], [[0, 1]], [[3, 4]], tokens=["alone"])).splitlines()[0][:5])
+    alone
+    """
+    from riverhead.derivation import board, derive
+
+    return display.Sheet(board(derive(*args, **named), focus=focus, digits=digits))
+
+
+def _render(scene: Any, format: str) -> Any:
+    from riverhead.render import render
+
+    return render(scene, format)
+
+
+display.plug(_render)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Displayable", "plug"]
+__all__ = ["Displayable", "Sheet", "plug"]
 
 _render: Callable[[Any, str], str] | None = None
 
@@ -24,7 +24,19 @@ class Displayable:
         raise TypeError(f"{type(self).__name__} has no scene()")  # pragma: no cover
 
     def __str__(self) -> str:
-        return repr(self) if _render is None else _render(self.scene(), "text")
+        return object.__repr__(self) if _render is None else _render(self.scene(), "text")
 
     def _repr_html_(self) -> str | None:
         return None if _render is None else _render(self.scene(), "html-fragment")
+
+
+class Sheet(Displayable):
+    """A scene that shows itself: as text at a prompt, as HTML in a notebook."""
+
+    def __init__(self, scene: Any) -> None:
+        self._scene = scene
+
+    def scene(self) -> Any:
+        return self._scene
+
+    __repr__ = Displayable.__str__

@@ -1,0 +1,62 @@
+"""``riverhead doctor``: versions, the model cache, threads, and which attention runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from importlib import metadata
+
+import click
+
+from riverhead._version import __version__
+from riverhead.cli.options import format_option
+
+PACKAGES = ("numpy", "click", "rich", "gguf", "tokenizers", "platformdirs", "jinja2", "filelock")
+OPTIONAL = ("resvg_py", "torch", "transformers")
+
+
+@click.command(epilog='\b\nExample:\n  riverhead doctor --format json\n')
+@format_option("text", "json")
+def doctor(format: str) -> None:
+    """What is installed, what is cached, what runs: the first thing to send with a report."""
+    found = examine()
+    if format == "json":
+        click.echo(json.dumps({"schema": "riverhead.doctor/1", **found}, indent=2, ensure_ascii=False))
+        return
+    width = max(map(len, found))
+    for name, value in found.items():
+        click.echo(f"{name:<{width}}  {value}")
+
+
+def examine() -> dict[str, object]:
+    """Everything the doctor says, by name."""
+    from riverhead.transformer import store
+
+    versions = {name: _version(name) for name in PACKAGES + OPTIONAL}
+    cached = store.models()
+    return {
+        "riverhead": __version__,
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "platform": platform.platform(),
+        "cores": os.cpu_count(),
+        "threads": os.environ.get("OMP_NUM_THREADS", "not limited (OMP_NUM_THREADS is not set)"),
+        "attention": "NumPy, " + _blas(),
+        **{name: version or "not installed (optional)" for name, version in versions.items()},
+        "cache": str(store.cache_folder()),
+        "models": ", ".join(f"{m.name} ({m.n_bytes:,} bytes)" for m in cached) or "none fetched",
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _blas() -> str:
+    import numpy as np
+
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    return f"{blas['name']} {blas['version']}"

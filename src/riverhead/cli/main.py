@@ -1,0 +1,86 @@
+"""The ``riverhead`` command: its verbs, loaded when they are called, and what each error exits with."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+import click
+
+from riverhead._version import __version__
+from riverhead.errors import InputError, RiverheadError
+
+VERBS = {  # name: (module, the line in --help); a verb's module is imported only when it is called
+    "show": ("riverhead.cli.show", "Attention worked by hand, then in a real head."),
+    "models": ("riverhead.cli.models", "Fetch, add, list, verify and remove models."),
+    "doctor": ("riverhead.cli.doctor", "What is installed, what is cached, what runs."),
+}
+
+EXAMPLES = """\b
+Examples:
+  riverhead show "The river bank flooded"
+  riverhead show "The river bank flooded" --causal
+  riverhead show "She paid the money into the bank" --yes
+  riverhead models list
+"""
+
+
+class Verbs(click.Group):
+    """A group whose commands are imported on use, so that ``--help`` costs no NumPy."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in VERBS:
+            return None
+        command: click.Command = getattr(importlib.import_module(VERBS[name][0]), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in VERBS.items()])
+
+
+@click.command(cls=Verbs, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="riverhead")
+def riverhead() -> None:
+    """See every number in attention: softmax(QKᵀ/√d_k) V, by hand and in every head of a real model.
+
+    Exit status: 0 fine, 1 a finding, 2 usage, 3 could not (file, network, model, memory), 130 Ctrl-C.
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command and exit; errors made on purpose become one line and an exit status."""
+    sys.exit(_run(argv))
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        code = riverhead.main(args=argv, prog_name="riverhead", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as wrong:
+        wrong.show()
+        return wrong.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return _say("stopped", 128 + signal.SIGINT)
+    except BrokenPipeError:
+        # Whoever read our output has left, which is fine; the interpreter must not flush into it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except InputError as wrong:
+        return _say(f"error: {wrong}", 2)
+    except (RiverheadError, OSError, MemoryError) as failed:
+        return _say(f"error: {str(failed) or type(failed).__name__}", 3)
+
+
+def _say(line: str, code: int) -> int:
+    click.echo(f"riverhead: {line}", err=True)
+    return code
