@@ -1,0 +1,161 @@
+"""A text as a model has read it: tokens, next-token odds, and any head or block, computed when asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from riverhead.core.equation import attention, softmax
+from riverhead.errors import InputError
+from riverhead.transformer import llama
+from riverhead.transformer.model import Model, Rows
+from riverhead.transformer.names import HeadName, head_name, parse_head
+
+__all__ = ["Block", "Head", "Reading"]
+
+Array = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """One query head with the kv head it reads; ``q`` and ``k`` are after RoPE."""
+
+    layer: int
+    head: int
+    kv_head: int
+    tokens: tuple[str, ...]
+    q: Array  # (T, d_k)
+    k: Array  # (T, d_k)
+    v: Array  # (T, d_v)
+    scale: float  # 1/√d_k
+
+    @property
+    def name(self) -> str:
+        """``L16.H0``."""
+        return head_name(self.layer, self.head)
+
+    @cached_property
+    def weights(self) -> Array:
+        """The whole weight matrix (T, T), causal."""
+        weights: Array = attention(self.q, self.k, self.v, scale=self.scale, causal=True).weights
+        return weights
+
+    @cached_property
+    def out(self) -> Array:
+        """``weights @ v`` (T, d_v): what the head hands to W_o."""
+        out: Array = self.weights @ self.v
+        return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """One block's residual stream: ``out = x + attention + feed_forward``, each (T, d_model)."""
+
+    layer: int
+    x: Array
+    attention: Array
+    feed_forward: Array
+    shapes: dict[str, tuple[int, ...]]  # every array on the way, in order
+
+    @property
+    def out(self) -> Array:
+        """The residual stream after the block."""
+        return self.x + self.attention + self.feed_forward
+
+    def norms(self) -> dict[str, npt.NDArray[np.float64]]:
+        """Return the length (L2) of each token's vector (T,), before the block, of each part, and after."""
+        parts = {"x": self.x, "attention": self.attention, "feed_forward": self.feed_forward, "out": self.out}
+        return {name: np.linalg.norm(part.astype(np.float64), axis=-1) for name, part in parts.items()}
+
+
+class Reading:
+    """What `Model.read` returns; ``off`` names the heads that were switched off for it."""
+
+    def __init__(
+        self, model: Model, text: str, token_ids: list[int], off: frozenset[tuple[int, int]] = frozenset()
+    ) -> None:
+        if not token_ids:
+            raise InputError("the text is empty: give at least one word")
+        self.model, self.text, self.off = model, text, off
+        self.token_ids = tuple(token_ids)
+        self.tokens = model.tokenizer.pieces(token_ids)
+        self._pass = model.run([token_ids], without=[off], keep=True)
+        self._qkv = lru_cache(maxsize=1)(self._project)  # heads are mostly looked at layer by layer
+        self._head = lru_cache(maxsize=16)(self._cut)
+
+    def __repr__(self) -> str:
+        return f"<Reading of {len(self.tokens)} tokens by {self.model.name}>"
+
+    def logits_at(self, rows: Rows) -> Array:
+        """Return the next-token logits after the tokens ``rows`` selects: ``-1``, ``[0, 7]``, a slice."""
+        logits: Array = self._pass.logits(rows)[0]
+        return logits
+
+    @property
+    def logits(self) -> Array:
+        """The next-token logits after every token (T, vocab_size), if they take at most 256 MB."""
+        return self.logits_at(slice(None))
+
+    def next_token(self, n: int = 5) -> list[tuple[str, float]]:
+        """Return the ``n`` likeliest next tokens, each with its probability."""
+        odds = softmax(self.logits_at(-1).astype(np.float64))
+        best = np.argsort(-odds, kind="stable")[:n]
+        pieces = self.model.tokenizer.pieces(best.tolist())
+        return [(piece, float(odds[i])) for piece, i in zip(pieces, best, strict=True)]
+
+    def head(self, head: HeadName) -> Head:
+        """Return a head by name, ``"L16.H0"`` or ``(16, 0)``."""
+        return self._head(*parse_head(head, self.model.config))
+
+    def without(self, *heads: HeadName) -> Reading:
+        """Read the same tokens with ``heads`` switched off, their outputs zeroed before W_o."""
+        off = self.off | {parse_head(head, self.model.config) for head in heads}
+        return Reading(self.model, self.text, list(self.token_ids), off)
+
+    def block(self, layer: int) -> Block:
+        """Return what block ``layer`` did to the residual stream."""
+        config, weights = self.model.config, self.model.weights
+        parse_head((layer, 0), config)
+        q, k, v = self._qkv(layer)
+        out = llama.attend(q, k, v)
+        shapes = {"q": q, "k": k, "v": v, "out": out}
+        off = [(0, head) for at, head in self.off if at == layer]
+        x = self._pass.x[layer]
+        attention = llama.attention_part(out, weights.blocks[layer], off)
+        feed_forward = llama.feed_forward_part(x + attention, weights.blocks[layer], config)
+        T = len(self.tokens)
+        return Block(
+            layer,
+            x[0],
+            attention[0],
+            feed_forward[0],
+            {
+                "x": (T, config.d_model),
+                **{name: array.shape[1:] for name, array in shapes.items()},
+                "weights": (config.n_heads, T, T),
+                "attention": attention.shape[1:],
+                "gate": (T, config.d_ff),
+                "up": (T, config.d_ff),
+                "feed_forward": feed_forward.shape[1:],
+            },
+        )
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Every block, in order."""
+        return tuple(self.block(layer) for layer in range(self.model.config.n_layers))
+
+    def _project(self, layer: int) -> tuple[Array, Array, Array]:
+        model = self.model
+        return llama.project(self._pass.x[layer], model.weights.blocks[layer], model.config, 0)
+
+    def _cut(self, layer: int, head: int) -> Head:
+        config = self.model.config
+        q, k, v = self._qkv(layer)
+        kv_head = head // config.group
+        return Head(
+            layer, head, kv_head, self.tokens, q[0, head], k[0, kv_head], v[0, kv_head], config.d_k**-0.5
+        )
