@@ -1,0 +1,129 @@
+"""Where a token stands, told to attention in four ways: sinusoidal, learned, RoPE and ALiBi."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riverhead.core.border import Align, Floats, count, floats, number
+from riverhead.core.masks import distance
+from riverhead.errors import InputError, ShapeError
+from riverhead.shapes import check_rank
+
+__all__ = ["Pairs", "alibi_bias", "alibi_slopes", "learned", "rope", "sinusoidal"]
+
+Pairs = Literal["half", "interleaved"]
+
+
+def sinusoidal(T: int, d_model: int, *, offset: int = 0, base: float = 10_000.0) -> NDArray[np.float64]:
+    """Return the vectors (T, d_model) to be added to the tokens at positions offset, offset + 1, ….
+
+    Column 2i holds sin(position / base^(2i/d_model)), column 2i + 1 the cosine. Vaswani et al. 2017, §3.5.
+
+    >>> sinusoidal(2, 4).round(2)
+    array([[0.  , 1.  , 0.  , 1.  ],
+           [0.84, 0.54, 0.01, 1.  ]])
+    """
+    cos, sin = _cos_sin(
+        count("T", T, 0), _even("d_model", d_model), count("offset", offset, 0), number("base", base, above=0)
+    )
+    return np.stack([sin, cos], axis=-1).reshape(T, d_model)
+
+
+def learned(table: ArrayLike, T: int, *, offset: int = 0) -> Floats:
+    """Look up in ``table`` (n_positions, d_model) the vectors of positions offset, offset + 1, …: (T, d_model).
+
+    Raises `InputError` past the end of the table: nothing was learned for those positions. Gehring et al.
+    2017, §3.1.
+
+    >>> learned([[0.5], [0.25], [0.125]], 2, offset=1)
+    array([[0.25 ],
+           [0.125]])
+    """
+    rows = floats("table", table)
+    check_rank("table", rows.shape, "n_positions d_model")
+    first, end = count("offset", offset, 0), offset + count("T", T, 0)
+    if end > rows.shape[-2]:
+        raise InputError(
+            f"positions {first} to {end - 1} are asked for, the table has {rows.shape[-2]}: 0 to "
+            f"{rows.shape[-2] - 1}; shorten the text or take positions that are computed"
+        )
+    return rows[..., first:end, :]
+
+
+def rope(x: ArrayLike, *, pairs: Pairs = "half", offset: int = 0, base: float = 10_000.0) -> Floats:
+    """Turn each pair of components of q or k (..., T, d_k) by an angle that grows with the position.
+
+    The scores then depend on the distance of query and key alone. Pair i turns by position / base^(2i/d_k);
+    position counts from ``offset``, the number of tokens already in the cache. ``pairs`` says which
+    components belong together: "half" i and i + d_k/2 (GPT-NeoX, Hugging Face's Llama), "interleaved" 2i and
+    2i + 1 (the paper, GGUF's Llama). Su et al. 2021, §3.2.2.
+
+    >>> rope([[1.0, 0.0], [1.0, 0.0]]).round(2)  # positions 0 and 1: by 0 and by 1 radian
+    array([[1.  , 0.  ],
+           [0.54, 0.84]])
+    """
+    x = floats("x", x)
+    check_rank("x", x.shape, "T d_k")
+    if pairs not in get_args(Pairs):
+        raise InputError(
+            f'pairs is {pairs!r}; it is "half" (i and i + d_k/2) or "interleaved" (2i and 2i + 1)'
+        )
+    T, half = x.shape[-2], _even("d_k", x.shape[-1]) // 2
+    angles = _cos_sin(T, 2 * half, count("offset", offset, 0), number("base", base, above=0))
+    cos, sin = (part.astype(x.dtype, copy=False) for part in angles)  # (T, d_k / 2)
+    first, second = (
+        (slice(half), slice(half, None)) if pairs == "half" else (slice(0, None, 2), slice(1, None, 2))
+    )
+    a, b = x[..., first], x[..., second]
+    turned = np.empty_like(x)
+    turned[..., first] = a * cos - b * sin
+    turned[..., second] = a * sin + b * cos
+    return turned
+
+
+def alibi_slopes(n_heads: int) -> NDArray[np.float64]:
+    """Return how steeply each head's bias falls with distance, (H,).
+
+    For 2^m heads the powers 2^(−8/H), 2^(−16/H), …; for other counts those of the power of two below, then
+    every other one of the power of two above. Press et al. 2021, §3, and the code published with it.
+
+    >>> [f"1/{1 / slope:g}" for slope in alibi_slopes(6)]
+    ['1/4', '1/16', '1/64', '1/256', '1/2', '1/8']
+    """
+    below = 1 << (count("n_heads", n_heads).bit_length() - 1)
+    between = _powers(2 * below)[::2][: n_heads - below]
+    return np.concatenate([_powers(below), between])
+
+
+def alibi_bias(n_heads: int, T_q: int, T_k: int, *, align: Align = "end") -> NDArray[np.float64]:
+    """Return −slope · |i − j|, the ``bias`` (H, T_q, T_k) to give to `attention`.
+
+    >>> alibi_bias(1, 2, 2) * 256
+    array([[[-0., -1.],
+            [-1., -0.]]])
+    """
+    far = np.abs(distance(T_q, T_k, align))
+    return np.multiply(-alibi_slopes(n_heads)[:, None, None], far, dtype=np.float64)
+
+
+def _powers(n_heads: int) -> NDArray[np.float64]:
+    return np.exp2(-8 / n_heads * np.arange(1, n_heads + 1))
+
+
+@lru_cache(maxsize=8)  # every layer of a model asks for the same angles, for q and again for k
+def _cos_sin(T: int, d: int, offset: int, base: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Cosines and sines (T, d/2) of position / base^(2i/d), in float64."""
+    angles = np.arange(offset, offset + T)[:, None] / base ** (np.arange(0, d, 2) / d)
+    cos, sin = np.cos(angles), np.sin(angles)
+    cos.flags.writeable = sin.flags.writeable = False
+    return cos, sin
+
+
+def _even(axis: str, size: int) -> int:
+    if count(axis, size) % 2:
+        raise ShapeError(f"{axis} is {size}; it must be even, since components turn in pairs")
+    return size
