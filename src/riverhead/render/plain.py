@@ -1,0 +1,175 @@
+"""What every renderer does with raw text: hidden characters made visible, formulas on one line of Unicode."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+from riverhead.numbers import Number
+from riverhead.render.walk import Walker
+from riverhead.scene import (
+    Call,
+    Fraction,
+    Math,
+    Operator,
+    Power,
+    Root,
+    Row,
+    Sub,
+    Symbol,
+    Vector,
+    Word,
+)
+
+__all__ = ["PRIME", "SPACED", "Plain", "bar", "isolate", "visible", "visible_lines"]
+
+PRIME = "′"
+FSI, PDI = "\u2068", "\u2069"  # Unicode's own brackets around text of another direction
+SPACED = frozenset("=≈≠<>≤≥+−÷×→←↦∈∝:…|")
+
+# Controls, invisible formats, bidi overrides, lone surrogates and what XML forbids. The joiners
+# U+200C and U+200D stay: emoji, Persian and Indic words are made of them.
+_HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+
+
+def _show(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␡" if code == 0x7F else f"⟨{code:04X}⟩"
+
+
+def visible(text: str) -> str:
+    r"""Return ``text`` with every control and invisible character shown as a symbol.
+
+    >>> visible("a\x1b[31m\n"), visible("\u202eabc"), visible("\u0301")
+    ('a␛[31m␊', '⟨202E⟩abc', '◌́')
+    """
+    text = _HIDDEN.sub(_show, text)
+    bare = text and unicodedata.category(text[0])[0] == "M"  # a mark needs something to stand on
+    return "◌" + text if bare else text
+
+
+def visible_lines(text: str) -> list[str]:
+    """Return the lines of a source text, each made `visible`."""
+    return [visible(line.expandtabs(4)) for line in re.split("\r\n|\n|\r", text)]
+
+
+def isolate(text: str) -> str:
+    """Return ``text`` fenced off if it holds right-to-left letters: its neighbours keep their order."""
+    rtl = any(unicodedata.bidirectional(char) in {"R", "AL", "AN"} for char in text)
+    return FSI + text + PDI if rtl else text
+
+
+def bar(fraction: float, cells: int) -> str:
+    """Return a bar of ``fraction`` of ``cells`` characters, in eighths; what is above zero is never empty.
+
+    >>> bar(0.538776, 10), bar(0.001, 10), bar(0.0, 10)
+    ('█████▍', '▏', '')
+    """
+    eighths = round(clamp(fraction) * cells * 8) or (fraction > 0)
+    full, rest = divmod(eighths, 8)
+    return "█" * full + " ▏▎▍▌▋▊▉"[rest].strip()
+
+
+def clamp(fraction: float) -> float:
+    """Return ``fraction`` inside 0 to 1; NaN is 0."""
+    return min(max(fraction, 0.0), 1.0) if fraction == fraction else 0.0
+
+
+_RAISED = dict(zip("0123456789+−=()nixyTjk", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱˣʸᵀʲᵏ", strict=True))
+
+
+class Plain(Walker[str]):
+    """A formula in one line of Unicode: ``q_bank·k_river = 2·2 + 1·0 = 4``; ``leaf`` spells its texts."""
+
+    def __init__(self, leaf: Callable[[str], str] = visible) -> None:
+        self.leaf = leaf
+
+    def symbol(self, node: Symbol) -> str:
+        """``q``, ``x′``."""
+        return self.leaf(node.name) + PRIME * node.primes
+
+    def word(self, node: Word) -> str:
+        """``bank′``."""
+        return self.leaf(node.text) + PRIME * node.primes
+
+    def number(self, node: Number) -> str:
+        """``0.539``."""
+        return self.leaf(node.text)
+
+    def operator(self, node: Operator) -> str:
+        """``·``; `row` sets the space around it."""
+        return self.leaf(node.sign)
+
+    def row(self, node: Row) -> str:
+        """Nodes in a row, with the spaces a reader expects."""
+        line = ""
+        for at, item in enumerate(node.items):
+            before = node.items[at - 1] if at else None
+            line += (" " if before is not None and spaced(node, at) else "") + self.walk(item)
+        return line
+
+    def sub(self, node: Sub) -> str:
+        """``q_bank``, ``w_(i, j)``."""
+        return f"{self.tight(node.base)}_{self.tight(node.index)}"
+
+    def power(self, node: Power) -> str:
+        """``Kᵀ``, ``x²``, ``e^2.12``."""
+        exponent = self.walk(node.exponent)
+        if exponent and all(char in _RAISED for char in exponent):
+            return self.tight(node.base) + "".join(_RAISED[char] for char in exponent)
+        return f"{self.tight(node.base)}^{self.tight(node.exponent)}"
+
+    def fraction(self, node: Fraction) -> str:
+        """``QKᵀ/√d_k``, ``(a + b)/2``."""
+        top = self.walk(node.top) if _product(node.top) else self.tight(node.top)
+        return f"{top}/{self.tight(node.bottom)}"
+
+    def root(self, node: Root) -> str:
+        """``√d_k``, ``√(a + b)``."""
+        return "√" + self.tight(node.of)
+
+    def vector(self, node: Vector) -> str:
+        """``(2, 1)``."""
+        return f"({', '.join(map(self.walk, node.items))})"
+
+    def call(self, node: Call) -> str:
+        """``softmax(x)``."""
+        return f"{self.leaf(node.name)}({self.walk(node.argument)})"
+
+    def tight(self, node: Math) -> str:
+        """``node`` as one piece: in parentheses when it has parts of its own."""
+        inner = self.walk(node)
+        loose = isinstance(node, Row | Fraction) and len(getattr(node, "items", "ab")) > 1
+        return f"({inner})" if loose else inner
+
+
+def _product(node: Math) -> bool:
+    """Whether a slash after ``node`` divides all of it: nothing in it is added or compared."""
+    return isinstance(node, Row) and not any(
+        isinstance(item, Operator) and item.sign in SPACED for item in node.items
+    )
+
+
+def spaced(row: Row, at: int) -> bool:
+    """Whether a space stands before item ``at``: around ``=`` and ``+``, after a comma, never in QKᵀ."""
+    left, right = row.items[at - 1], row.items[at]
+    if isinstance(right, Operator):
+        return right.sign in SPACED
+    if isinstance(left, Operator):
+        sign_of_right = at == 1 and left.sign in "+−"
+        return (left.sign in SPACED or left.sign == ",") and not sign_of_right
+    return not (_letter(left) and _letter(right))
+
+
+def _letter(node: Math) -> bool:
+    """A single letter, dressed or not: such stand close together in a product."""
+    if isinstance(node, Power):
+        return _letter(node.base)
+    return isinstance(node, Symbol) and len(node.name) == 1

@@ -1,0 +1,250 @@
+"""A scene on a terminal: right-aligned columns, bars in eighths, nothing wider than the window."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from io import StringIO
+
+from rich.cells import chop_cells
+from rich.console import Console
+from rich.text import Text as Line
+
+from riverhead.numbers import Number
+from riverhead.render.chart import chart, place
+from riverhead.render.columns import Columns
+from riverhead.render.grid import Grid, grid
+from riverhead.render.plain import Plain, bar, isolate, visible, visible_lines
+from riverhead.render.walk import Walker
+from riverhead.scene import Bar, Cell, Code, Fold, Formula, Math, Matrix, Part, Plane, Scene, Table, Text
+
+__all__ = ["show", "text"]
+
+NARROWEST = 24  # below this a number beside its label no longer fits
+INDENT = 2  # headings stand at the margin, all else under them; the ▸ of a row stands between
+GAP = 3  # between a heading and the formula at its right
+BAR = 10  # characters of a bar that says 1
+LABEL = 20  # characters in a line of a token beside or above a matrix, of which there are at most 3
+
+STYLES = {"heading": "bold", "note": "dim", "prose": "", "bar": "cyan"}
+
+# what a terminal without Unicode shows instead; any other character appears as its escape
+_SPELL = {
+    "′": "'", "·": "*", "×": "x", "÷": "/", "−": "-", "√": "sqrt ", "∞": "inf", "ᵀ": "^T", "²": "^2",
+    "→": "->", "←": "<-", "≈": "~", "≤": "<=", "≥": ">=", "≠": "!=", "…": "...", "▸": ">", "▾": "v", "↑": "^",
+    "█": "#", "▉": "#", "▊": "#", "▋": "=", "▌": "=", "▍": "-", "▎": "-", "▏": "-", "○": "o", "●": "*",
+    "│": "|", "─": "-", "└": "+", "“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-",
+    "\u2068": "", "\u2069": "", "␊": "\\n", "␛": "\\e",
+}  # fmt: skip
+
+
+def _spell(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    missing = error.object[error.start : error.end]
+    spelled = [_SPELL.get(char, char.encode("ascii", "backslashreplace").decode()) for char in missing]
+    return "".join(spelled), error.end
+
+
+codecs.register_error("riverhead.spell", _spell)
+
+
+def text(scene: Scene, width: int = 80, colour: bool = False) -> str:
+    """Return the scene as lines no wider than ``width``, with ANSI colours if ``colour``."""
+    sheet = StringIO()
+    console = Console(
+        file=sheet, width=width, force_terminal=colour, color_system="truecolor" if colour else None,
+        legacy_windows=False, _environ={},
+    )  # fmt: skip
+    show(scene, console)
+    return sheet.getvalue()
+
+
+def show(scene: Scene, console: Console) -> None:
+    """Print the scene to ``console``, in its width, its colours and its encoding."""
+    for line in Terminal(console).sheet(scene):
+        console.print(line, soft_wrap=True, highlight=False)
+
+
+class Terminal(Walker[list[Line]]):
+    """Turns each part into styled lines of at most ``width`` characters."""
+
+    def __init__(self, console: Console) -> None:
+        self.console, self.encoding = console, console.encoding
+        self.width = max(console.width, NARROWEST)
+        self.indent = INDENT
+        self.formulas = Plain(self.leaf)
+
+    # words
+
+    def leaf(self, raw: str) -> str:
+        """Every piece of text passes here: visible, isolated, spelled in the terminal's characters."""
+        return self.spell(isolate(visible(raw)))
+
+    def spell(self, raw: str) -> str:
+        """``raw`` in the characters that the terminal's encoding has."""
+        return raw.encode(self.encoding, "riverhead.spell").decode(self.encoding)
+
+    def inline(self, run: str | Math) -> str:
+        """Words or a formula, in one line."""
+        return self.leaf(run) if isinstance(run, str) else self.spell(self.formulas.walk(run))
+
+    def wrap(self, line: Line, indent: int, hang: int = 0) -> list[Line]:
+        """``line`` folded at spaces into the width, ``indent`` from the margin, later lines ``hang`` more."""
+        if indent + line.cell_len > self.width:
+            folded = self.fold_line(line, self.width - indent - hang)
+        else:
+            folded = [line]
+        for at, piece in enumerate(folded):
+            piece.pad_left(indent + (hang if at else 0))
+        return folded
+
+    def fold_line(self, line: Line, room: int) -> list[Line]:
+        """``line`` in pieces of at most ``room``, broken at spaces where it has them."""
+        pieces = list(line.wrap(self.console, max(room, 1), overflow="fold"))
+        for piece in pieces:
+            piece.rstrip()
+        return pieces
+
+    # the sheet
+
+    def sheet(self, scene: Scene) -> list[Line]:
+        """The title and every part."""
+        title = self.wrap(Line(self.leaf(scene.title), STYLES["heading"]), 0) if scene.title else []
+        return self.below(title, scene.parts)
+
+    def below(self, lines: list[Line], parts: tuple[Part, ...], above: Part | None = None) -> list[Line]:
+        """``lines`` and, under them, ``parts``, with air above headings and around grids."""
+        for part in parts:
+            heads = bool(lines) and (above is None or _heading(above))
+            if isinstance(part, Formula) and heads and self.beside(lines[-1], part):
+                continue
+            if lines and _apart(above, part):
+                lines.append(Line())
+            lines += self.walk(part)
+            above = part
+        return lines
+
+    def beside(self, heading: Line, part: Formula) -> bool:
+        """Set a short formula at the right end of the heading above it; False if it does not fit."""
+        formula = self.inline(part.math)
+        room = self.width - heading.cell_len - Line(formula).cell_len
+        if part.terms or room < GAP:
+            return False
+        heading.append(" " * room + formula, "not bold")
+        return True
+
+    # parts
+
+    def text(self, part: Text) -> list[Line]:
+        """A heading at the margin, prose and notes under it."""
+        line = Line("".join(map(self.inline, part.runs)), STYLES[part.role])
+        return self.wrap(line, 0 if part.role == "heading" else self.indent)
+
+    def formula(self, part: Formula) -> list[Line]:
+        """The formula, and what each of its symbols means."""
+        room = self.width - self.indent - 2 * INDENT
+        lines: list[Line] = []
+        for piece in _at_relations(self.inline(part.math), room):
+            lines += self.wrap(Line(piece), self.indent + (2 * INDENT if lines else INDENT), hang=INDENT)
+        return lines + self.grid(Grid((None, None), part.terms, (False, False)), INDENT)
+
+    def table(self, part: Table) -> list[Line]:
+        """Rows under a header, below the caption."""
+        caption = self.wrap(Line(self.leaf(part.caption)), self.indent) if part.caption else []
+        return caption + self.grid(grid(part))
+
+    def matrix(self, part: Matrix) -> list[Line]:
+        """A grid with the matrix's name in the corner."""
+        return self.grid(grid(part), limit=3 * LABEL)
+
+    def plane(self, part: Plane) -> list[Line]:
+        """A plot in characters over a table of the moves."""
+        caption = self.wrap(Line(self.leaf(part.caption)), self.indent) if part.caption else []
+        plot = chart(part, self.width - self.indent, self.leaf)
+        rows = tuple((arrow.label, place(arrow.start), "→", place(arrow.end)) for arrow in part.arrows)
+        focus = next((at for at, arrow in enumerate(part.arrows) if arrow.focus), None)
+        moves = self.grid(Grid((None, "before", None, "after"), rows, (False,) * 4, focus))
+        axes = Line(self.leaf(f"→ {part.axes[0]}   ↑ {part.axes[1]}"), STYLES["note"])
+        drawn = [Line(self.spell(" " * self.indent + line).rstrip()) for line in plot]
+        return [*caption, *drawn, *self.wrap(axes, self.indent), *moves]
+
+    def code(self, part: Code) -> list[Line]:
+        """Source text as it is, folded where it is too wide."""
+        lines: list[Line] = []
+        for source in visible_lines(part.text):
+            lines += self.wrap(Line(self.spell(source)), self.indent + INDENT)
+        return lines
+
+    def fold(self, part: Fold) -> list[Line]:
+        """One line while closed; its parts, further in, while open."""
+        summary = self.wrap(
+            Line(self.spell("▾ " if part.open else "▸ ") + self.leaf(part.summary)), self.indent
+        )
+        if not part.open:
+            return summary
+        self.indent += INDENT
+        lines = self.below(summary, part.parts, above=part)
+        self.indent -= INDENT
+        return lines
+
+    # cells
+
+    def cell(self, cell: Cell, limit: int | None = None) -> Line:
+        """One cell on one line; a token longer than ``limit`` ends in …."""
+        match cell:
+            case None:
+                return Line()
+            case Bar():
+                return Line(self.spell(bar(cell.fraction, BAR)), STYLES["bar"])
+            case str() if limit is not None and len(pieces := chop_cells(visible(cell), limit)) > 1:
+                return Line(self.leaf(pieces[0] + "…"))
+            case _:
+                return Line(self.inline(cell))
+
+    def grid(self, shown: Grid, inward: int = 0, limit: int | None = None) -> list[Line]:
+        """A grid in the width that is left, ▸ at its focus row."""
+        cells = [[self.cell(cell, limit) for cell in row] for row in (shown.head, *shown.rows)]
+        _widen_bars(shown, cells)
+        indent = self.indent + inward
+        lay = Columns(self.console, self.width - indent, LABEL if limit else None)
+        lines = []
+        for row, line in lay.lines(shown, cells):
+            mark = self.spell("▸ ") if row is not None and row == shown.focus else ""
+            lines.append(Line(mark.rjust(indent)).append(line) if line else line)
+        return lines
+
+
+def _widen_bars(shown: Grid, cells: list[list[Line]]) -> None:
+    """Make a bar as wide as the numbers of its column, so that both begin at the same place."""
+    for row, lines in zip(shown.rows, cells[1:], strict=True):
+        for j, cell in enumerate(row):
+            if isinstance(cell, Bar) and shown.right[j]:
+                numbers = (
+                    cells[i + 1][j].cell_len
+                    for i, other in enumerate(shown.rows)
+                    if isinstance(other[j], Number)
+                )
+                lines[j].pad_right(max(0, max(numbers) - lines[j].cell_len))
+
+
+def _heading(part: Part | None) -> bool:
+    return isinstance(part, Text) and part.role == "heading"
+
+
+def _apart(above: Part | None, part: Part) -> bool:
+    """Whether a blank line stands over ``part``: a heading, a plot, a grid under another."""
+    grids = Table | Matrix | Plane
+    over_grid = isinstance(part, grids) and (above is None or isinstance(above, grids))
+    return _heading(part) or over_grid or isinstance(part, Plane)
+
+
+def _at_relations(formula: str, room: int) -> list[str]:
+    """A formula in lines that begin with their = or →, where one line does not hold it."""
+    lines: list[str] = []
+    for piece in re.split(" (?=[=≈→] )", formula):
+        if lines and len(lines[-1]) + 1 + len(piece) <= room:
+            lines[-1] += " " + piece
+        else:
+            lines.append(piece)
+    return lines

@@ -1,0 +1,113 @@
+"""Hostile tokens, and scenes made of them."""
+
+from hypothesis import strategies as st
+
+from riverhead.numbers import fixed, significant
+from riverhead.scene import (
+    Arrow,
+    Bar,
+    Call,
+    Code,
+    Fold,
+    Formula,
+    Fraction,
+    Matrix,
+    Operator,
+    Plane,
+    Power,
+    Root,
+    Row,
+    Scene,
+    Sub,
+    Symbol,
+    Table,
+    Text,
+    Vector,
+    Word,
+)
+
+HOSTILE = [
+    "",
+    " ",
+    "</script><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "<!-- x --> ]]> &amp; &#x41;",
+    "\\input{x}",
+    "\\end{document}",
+    "\\directlua{os.execute('x')}",
+    "$x^2_3$ % # ~ {",
+    "a|b",
+    "`code` ``",
+    "*bold* _it_ ~~no~~ # [x](y) ![z](w)",
+    "[red]x[/red]",
+    "\x1b[31mred\x1b]0;title\x07",
+    "\x00\t\r\n\x7f\x9b",
+    "a\u2028b\u2029c",
+    "\u202eabc\u2066",
+    "\ud800",
+    "\ufffe\uffff",
+    "עברית",
+    "العربية 123",
+    "e\u0301 \u0301",
+    "日本語",
+    "👩‍👩‍👧 🇩🇪 ⚠️",
+    "--- '' ?` << >> ,,",
+    "http://example.org www.example.org",
+    "Ġriver ▁bank",
+    "x" * 300,
+]
+
+tokens = st.sampled_from(HOSTILE) | st.text(max_size=12)
+reals = st.floats(-1e9, 1e9) | st.sampled_from([float("nan"), float("inf"), float("-inf")])
+numbers = st.builds(fixed, reals) | st.builds(significant, reals)
+leaves = st.builds(Symbol, tokens) | st.builds(Word, tokens, st.integers(0, 2)) | numbers
+leaves |= st.builds(Operator, st.sampled_from(["=", "≈", "·", "+", "−", "÷", "×", "→", "…", ","]))
+
+
+def _nodes(inner):
+    several = st.lists(inner, max_size=3).map(tuple)
+    pairs = [st.builds(kind, inner, inner) for kind in (Sub, Power, Fraction)]
+    return st.one_of(
+        st.builds(Row, several),
+        st.builds(Vector, several),
+        st.builds(Root, inner),
+        st.builds(Call, tokens, inner),
+        *pairs,
+    )
+
+
+maths = st.recursive(leaves, _nodes, max_leaves=6)
+cells = st.none() | tokens | numbers | st.builds(Bar, st.floats()) | maths
+points = st.tuples(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))
+arrows = st.builds(Arrow, tokens, points, points, st.lists(points, max_size=4).map(tuple), st.booleans())
+
+
+@st.composite
+def tables(draw):
+    rows, columns = draw(st.integers(0, 3)), draw(st.integers(1, 6))
+    row = st.tuples(*[cells] * columns)
+    focus = draw(st.none() | st.integers(0, rows))
+    return Table(draw(row), draw(st.tuples(*[row] * rows)), draw(tokens), focus)
+
+
+@st.composite
+def matrices(draw):
+    rows, columns = draw(st.integers(0, 3)), draw(st.integers(0, 7))
+    names = [draw(st.tuples(*[tokens] * n)) for n in (rows, columns)]
+    grid = draw(st.tuples(*[st.tuples(*[numbers | st.none()] * columns)] * rows))
+    spot = (0, 0) if rows and columns else None
+    return Matrix(draw(maths), *names, grid, draw(st.none() | st.just(0)), spot, draw(st.booleans()))
+
+
+texts = st.builds(
+    Text, st.lists(tokens | maths, max_size=4).map(tuple), st.sampled_from(["heading", "prose", "note"])
+)
+formulas = st.builds(Formula, maths, st.lists(st.tuples(maths, tokens), max_size=2).map(tuple))
+planes = st.builds(Plane, st.lists(arrows, max_size=3).map(tuple), st.tuples(tokens, tokens), tokens)
+codes = st.builds(Code, tokens, tokens)
+parts = st.one_of(texts, formulas, tables(), matrices(), planes, codes)
+parts |= st.builds(Fold, tokens, st.lists(parts, max_size=2).map(tuple), st.booleans())
+
+
+def scenes():
+    return st.builds(Scene, tokens, st.lists(parts, max_size=4).map(tuple))

@@ -1,0 +1,124 @@
+"""The terminal: columns, bars, folding and hostile tokens, never wider than the window."""
+
+import io
+
+import pytest
+from hostile_scenes import HOSTILE, scenes
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+from riverhead.numbers import fixed, plain
+from riverhead.render import render
+from riverhead.render.terminal import show
+from riverhead.scene import Bar, Fold, Formula, Matrix, Operator, Row, Scene, Sub, Symbol, Table, Text, Word
+
+
+def lines(*parts, title="", **how):
+    return render(Scene(title, parts), "text", **how).splitlines()
+
+
+def test_columns_of_numbers_stand_right_and_the_focus_row_is_marked():
+    weights = Matrix(
+        Word("weights"),
+        ("The", "bank"),
+        ("The", "bank"),
+        ((fixed(0.5), fixed(0.5)), (fixed(1), None)),
+        focus=1,
+    )
+    assert lines(weights) == [
+        "  weights     The    bank",
+        "  The       0.500   0.500",
+        "▸ bank      1.000",
+    ]
+
+
+def test_a_bar_begins_under_its_number_and_grows_in_eighths():
+    table = Table((None, "river", "bank"), (("w", fixed(0.539), fixed(0.25)), (None, Bar(0.539), Bar(0.25))))
+    assert lines(table) == [
+        "       river    bank",
+        "  w    0.539   0.250",
+        "      █████▍   ██▌",
+    ]
+
+
+def test_a_short_formula_stands_beside_its_heading_and_a_long_one_below():
+    heading = Text(("1 Score",), "heading")
+    dot = Row(
+        (
+            Sub(Symbol("q"), Word("bank")),
+            Operator("·"),
+            Sub(Symbol("k"), Word("river")),
+            Operator("="),
+            plain(4),
+        )
+    )
+    assert lines(heading, Formula(dot), width=40) == ["1 Score               q_bank·k_river = 4"]
+    assert lines(heading, Formula(dot), width=24) == ["1 Score", "    q_bank·k_river = 4"]
+
+
+def test_a_formula_breaks_before_its_equals_sign():
+    long = Row((Word("bank", 1), Operator("="), *[Word("river")] * 3, Operator("="), plain(4)))
+    assert lines(Formula(long), width=26) == ["    bank′", "      = river river river", "      = 4"]
+
+
+def test_a_closed_fold_is_one_line_and_an_open_one_stands_further_in():
+    inside = (Text(("64 terms",)),)
+    assert lines(Fold("every term", inside)) == ["  ▸ every term"]
+    assert lines(Fold("every term", inside, open=True)) == ["  ▾ every term", "    64 terms"]
+
+
+def test_a_wide_matrix_comes_in_groups_that_repeat_the_labels_and_lose_no_number():
+    n = 11
+    cells = tuple(tuple(plain(100 * i + j) for j in range(n)) for i in range(2))
+    shown = lines(Matrix(Symbol("S"), ("a", "b"), tuple(f"k{j}" for j in range(n)), cells), width=30)
+    rows = [line.split()[1:] for line in shown if line.startswith("  b")]
+    assert len(rows) == 3
+    assert [x for row in rows for x in row] == [str(100 + j) for j in range(n)]
+
+
+def test_rich_markup_and_escape_sequences_are_only_text():
+    shown = render(Scene("[red]x[/red] :smile:", (Text(("\x1b[31mred\x07\u202e",)),)), "text", colour=True)
+    assert "[red]x[/red] :smile:" in shown
+    assert "␛[31mred␇⟨202E⟩" in shown
+    assert "\x1b[31m" not in shown
+
+
+@pytest.mark.parametrize("token", HOSTILE)
+@given(width=st.integers(24, 100))
+def test_hostile_tokens_never_widen_a_line(token, width):
+    table = Table((token, "w"), ((token, fixed(0.5)), ("b", fixed(0.25))))
+    matrix = Matrix(Word(token), (token, "b"), (token,), ((fixed(0.5),), (fixed(1),)), shade=True)
+    for line in lines(Text((token,), "heading"), table, matrix, Fold(token, ()), title=token, width=width):
+        assert cell_len(line) <= width
+
+
+@given(scenes(), st.integers(24, 120))
+def test_no_line_is_wider_than_the_window(scene, width):
+    assert all(cell_len(line) <= width for line in render(scene, "text", width=width).split("\n"))
+
+
+@given(scenes(), st.sampled_from(["ascii", "latin-1", "cp1252", "cp437", "cp1255"]))
+def test_a_terminal_without_unicode_still_shows_everything(scene, encoding):
+    sheet = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    show(scene, Console(file=sheet, width=80))
+    sheet.flush()
+    assert all(cell_len(line) <= 80 for line in sheet.buffer.getvalue().decode(encoding).split("\n"))
+
+
+def test_ascii_spells_signs_out():
+    sheet = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    show(
+        Scene("", (Text((Row((Symbol("x", 1), Operator("≈"), fixed(-0.5, 1))), " → é")),)),
+        Console(file=sheet, width=40),
+    )
+    sheet.flush()
+    assert sheet.buffer.getvalue() == b"  x' ~ -0.5 -> \\xe9\n"
+
+
+def test_colour_shades_weights_and_no_colour_has_no_escapes():
+    weights = Matrix(Symbol("A"), ("a",), ("a", "b"), ((fixed(1), fixed(0)),), shade=True)
+    coloured, bare = (render(Scene("t", (weights,)), "text", colour=colour) for colour in (True, False))
+    assert "48;2;204;88;0m" in coloured
+    assert "\x1b" not in bare
