@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,32 +11,34 @@ from numpy.typing import ArrayLike, NDArray
 from riverhead.core.border import Align, Bools, array, count
 from riverhead.errors import DtypeError, InputError
 
-__all__ = ["causal", "check_align", "combine", "distance", "lengths", "sliding_window"]
+__all__ = ["causal", "check_align", "combine", "lengths", "places", "sliding_window"]
 
 
 def check_align(align: str) -> None:
-    """Raise `InputError` unless ``align`` is one of the two places where queries can stand."""
+    """Raise `InputError` unless ``align`` is one of the two ways for queries to stand among the keys."""
     if align not in get_args(Align):
         raise InputError(f'align is {align!r}; it is "end" (the last query sees the last key) or "start"')
 
 
-def distance(T_q: int, T_k: int, align: Align = "end") -> NDArray[np.signedinteger[Any]]:
-    """Return how far behind query i key j stands: positive in the past, 0 at itself, negative ahead.
+def places(T_q: int, T_k: int, align: Align = "end") -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the queries (T_q, 1) and the keys (T_k,) stand, counted along the keys.
 
-    With ``align="end"`` the last query stands at the last key (decoding); with ``"start"`` the first
-    stands at the first. Shape ``(T_q, T_k)``.
+    With ``align="end"`` the last query stands at the last key (decoding); with ``"start"`` the first query
+    stands at the first key.
 
-    >>> distance(2, 3)
+    >>> i, j = places(2, 3)
+    >>> i - j  # how far behind query i key j is
     array([[ 1,  0, -1],
            [ 2,  1,  0]])
     """
     check_align(align)
-    first = T_k - T_q if align == "end" else 0
-    return (np.arange(count("T_q", T_q, 0)) + first)[:, None] - np.arange(count("T_k", T_k, 0))
+    j = np.arange(count("T_k", T_k, 0))
+    i = np.arange(count("T_q", T_q, 0)) + (T_k - T_q if align == "end" else 0)
+    return i[:, None], j
 
 
 def causal(T_q: int, T_k: int, align: Align = "end") -> Bools:
-    """Let each query see itself and the past: ``(T_q, T_k)``.
+    """Let each query see itself and the past: (T_q, T_k).
 
     ``align="start"`` is what ``is_causal=True`` does in torch's ``scaled_dot_product_attention``.
     Vaswani et al. 2017, §3.2.3.
@@ -45,11 +47,12 @@ def causal(T_q: int, T_k: int, align: Align = "end") -> Bools:
     array([[1, 1, 0],
            [1, 1, 1]])
     """
-    return distance(T_q, T_k, align) >= 0
+    i, j = places(T_q, T_k, align)
+    return j <= i
 
 
 def sliding_window(T_q: int, T_k: int, window: int, *, causal: bool = False, align: Align = "end") -> Bools:
-    """Let each query see the ``window`` nearest keys, itself included: ``(T_q, T_k)``.
+    """Let each query see only the nearest keys: (T_q, T_k).
 
     Causal: itself and the ``window`` − 1 before. Otherwise every key with |i − j| < ``window``, on both
     sides. Beltagy et al. 2020 (Longformer), §3.1; Jiang et al. 2023 (Mistral 7B), §2.
@@ -59,9 +62,9 @@ def sliding_window(T_q: int, T_k: int, window: int, *, causal: bool = False, ali
            [1, 1, 0],
            [0, 1, 1]])
     """
-    behind = distance(T_q, T_k, align)
-    near = behind < count("window", window)
-    return near & (behind >= 0) if causal else near & (behind > -window)
+    i, j = places(T_q, T_k, align)
+    reach = min(count("window", window), T_q + T_k) - 1
+    return (j >= i - reach) & (j <= (i if causal else i + reach))
 
 
 def lengths(lengths: ArrayLike, T_k: int) -> Bools:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riverhead.core.border import Align, Floats, count, floats, number
-from riverhead.core.masks import distance
+from riverhead.core.masks import places
 from riverhead.errors import InputError, ShapeError
 from riverhead.shapes import check_rank
 
@@ -27,14 +27,12 @@ def sinusoidal(T: int, d_model: int, *, offset: int = 0, base: float = 10_000.0)
     array([[0.  , 1.  , 0.  , 1.  ],
            [0.84, 0.54, 0.01, 1.  ]])
     """
-    cos, sin = _cos_sin(
-        count("T", T, 0), _even("d_model", d_model), count("offset", offset, 0), number("base", base, above=0)
-    )
+    cos, sin = _cos_sin(count("T", T, 0), _even("d_model", d_model), offset, base)
     return np.stack([sin, cos], axis=-1).reshape(T, d_model)
 
 
 def learned(table: ArrayLike, T: int, *, offset: int = 0) -> Floats:
-    """Look up in ``table`` (n_positions, d_model) the vectors of positions offset, offset + 1, …: (T, d_model).
+    """Look up positions offset, offset + 1, … in ``table`` (n_positions, d_model): (T, d_model).
 
     Raises `InputError` past the end of the table: nothing was learned for those positions. Gehring et al.
     2017, §3.1.
@@ -73,12 +71,9 @@ def rope(x: ArrayLike, *, pairs: Pairs = "half", offset: int = 0, base: float = 
             f'pairs is {pairs!r}; it is "half" (i and i + d_k/2) or "interleaved" (2i and 2i + 1)'
         )
     T, half = x.shape[-2], _even("d_k", x.shape[-1]) // 2
-    angles = _cos_sin(T, 2 * half, count("offset", offset, 0), number("base", base, above=0))
-    cos, sin = (part.astype(x.dtype, copy=False) for part in angles)  # (T, d_k / 2)
-    first, second = (
-        (slice(half), slice(half, None)) if pairs == "half" else (slice(0, None, 2), slice(1, None, 2))
-    )
-    a, b = x[..., first], x[..., second]
+    cos, sin = (part.astype(x.dtype, copy=False) for part in _cos_sin(T, 2 * half, offset, base))
+    first, second = (np.s_[:half], np.s_[half:]) if pairs == "half" else (np.s_[0::2], np.s_[1::2])
+    a, b = x[..., first], x[..., second]  # (..., T, d_k/2), as cos and sin are (T, d_k/2)
     turned = np.empty_like(x)
     turned[..., first] = a * cos - b * sin
     turned[..., second] = a * sin + b * cos
@@ -103,20 +98,26 @@ def alibi_bias(n_heads: int, T_q: int, T_k: int, *, align: Align = "end") -> NDA
     """Return −slope · |i − j|, the ``bias`` (H, T_q, T_k) to give to `attention`.
 
     >>> alibi_bias(1, 2, 2) * 256
-    array([[[-0., -1.],
-            [-1., -0.]]])
+    array([[[ 0., -1.],
+            [-1.,  0.]]])
     """
-    far = np.abs(distance(T_q, T_k, align))
-    return np.multiply(-alibi_slopes(n_heads)[:, None, None], far, dtype=np.float64)
+    i, j = places(T_q, T_k, align)
+    nearness = (-np.abs(i - j)).astype(np.float64)
+    return nearness * alibi_slopes(n_heads)[:, None, None]
 
 
 def _powers(n_heads: int) -> NDArray[np.float64]:
-    return np.exp2(-8 / n_heads * np.arange(1, n_heads + 1))
+    powers: NDArray[np.float64] = 2 ** (-8 / n_heads * np.arange(1, n_heads + 1))
+    return powers
+
+
+def _cos_sin(T: int, d: int, offset: int, base: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Cosines and sines (T, d/2) of position / base^(2i/d)."""
+    return _table(T, d, count("offset", offset, 0), number("base", base, above=0))
 
 
 @lru_cache(maxsize=8)  # every layer of a model asks for the same angles, for q and again for k
-def _cos_sin(T: int, d: int, offset: int, base: float) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Cosines and sines (T, d/2) of position / base^(2i/d), in float64."""
+def _table(T: int, d: int, offset: int, base: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     angles = np.arange(offset, offset + T)[:, None] / base ** (np.arange(0, d, 2) / d)
     cos, sin = np.cos(angles), np.sin(angles)
     cos.flags.writeable = sin.flags.writeable = False
