@@ -1,5 +1,20 @@
 """Printed numbers: an exact value, rounded once, at display; and what a printed number may claim."""
 
+from riverhead.numbers.interval import Interval
+from riverhead.numbers.reading import Printed, read
+from riverhead.numbers.rounding import Rounding
 from riverhead.numbers.shown import Number, fixed, plain, significant
+from riverhead.numbers.verdict import Verdict, judge
 
-__all__ = ["Number", "fixed", "plain", "significant"]
+__all__ = [
+    "Interval",
+    "Number",
+    "Printed",
+    "Rounding",
+    "Verdict",
+    "fixed",
+    "judge",
+    "plain",
+    "read",
+    "significant",
+]

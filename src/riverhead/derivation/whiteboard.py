@@ -1,0 +1,89 @@
+"""The whiteboard: a derivation as one sheet, a row of it followed to the last number."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from riverhead.derivation import sections
+from riverhead.derivation.derivation import Derivation
+from riverhead.derivation.notation import Digits, formula, maths
+from riverhead.derivation.sections import Sheet
+from riverhead.derivation.tokens import position
+from riverhead.scene import Formula, Math, Part, Power, Root, Scene, Sub, Symbol, Text, Word
+
+__all__ = ["board"]
+
+WIDEST = 8  # components a vector may have to be written out, tokens a grid may have to be drawn
+MANY = 12
+
+
+def board(
+    derivation: Derivation, *, focus: str | int | None = None, digits: int | None = None, full: bool = False
+) -> Scene:
+    """Return the whiteboard: the vectors, every score, and the row of ``focus`` down to the new vector.
+
+    ``focus`` is a token, ``word#2`` or an index; by default the row that gives another token most.
+    ``digits`` are the decimals of weights and outputs (3). ``full`` adds the arithmetic of every cell and
+    what is true of each step. With vectors of more than 8 numbers, or more than 12 tokens, the focus row
+    stands alone.
+    Raises `InputError` where ``focus`` is not there.
+    """
+    row = _telling(derivation) if focus is None else position(derivation.given.tokens, focus, "focus")
+    sheet = Sheet(derivation, row, Digits.of(digits))
+    given = derivation.given
+    head: list[Part] = [Text((formula(given), f",  d_k = {given.d_k}"))]
+    narrow = max(given.d_k, given.d_v) <= WIDEST and max(given.T_q, given.T_k) <= MANY
+    parts = _worked(sheet, full) if narrow else []
+    return Scene(derivation.title, (*head, *parts, *sections.slips(sheet), *_annotated(sheet, full)))
+
+
+def _worked(sheet: Sheet, full: bool) -> list[Part]:
+    """The whole example, every vector written out."""
+    parts = [*sections.projections(sheet), *sections.vectors(sheet)]
+    number = iter(range(1, 9))
+
+    def heading(*runs: str | Math) -> None:
+        parts.append(Text((f"{next(number)} {runs[0]}", *runs[1:]), "heading"))
+
+    heading("Score: every query · every key    ", sections.best_score(sheet))
+    parts += sections.scores(sheet)
+    heading(f"The {sheet.token} row becomes a recipe")
+    parts += [sections.recipe(sheet, head) for head in sheet.heads]
+    for head in sheet.heads:
+        label = f" ({sheet.caption(head)})" if sheet.caption(head) else ""
+        if head == 0:
+            heading(f"Spend it{label}: ", sections.spend(sheet, head))
+        else:
+            parts.append(Text((f"{sheet.caption(head)}: ", sections.spend(sheet, head))))
+        parts += [sections.result(sheet, head), *sections.made_of(sheet, head)]
+    merged = sections.merge(sheet)
+    if merged:
+        heading("Many heads" if len(sheet.heads) > 1 else "One more matrix")
+        parts += merged
+    if full:
+        parts += [sections.every_cell(sheet, step.name) for step in sheet.derivation.steps if step.values]
+    return parts
+
+
+def _annotated(sheet: Sheet, full: bool) -> list[Part]:
+    """The formula with every symbol annotated."""
+    given, derivation = sheet.derivation.given, sheet.derivation
+    d_k = Sub(Symbol("d"), Symbol("k"))
+    scores = maths(Symbol("Q"), Power(Symbol("K"), Symbol("T")))
+    terms = (
+        (Symbol("Q"), f"what each token asks: {given.T_q} rows of d_k = {given.d_k}"),
+        (Power(Symbol("K"), Symbol("T")), f"what each answers to, turned: {given.T_k} columns"),
+        (scores, "every query with every key, d_k multiply-and-adds each"),
+        (Root(d_k), "keeps the spread of the scores, whatever the width of a head"),
+        (Word("softmax"), "turns a row of scores into a recipe that adds up to 1"),
+        (Symbol("V"), f"what each hands over: {given.T_k} rows of d_v = {given.d_v}, blended by the recipe"),
+    )
+    return [Formula(formula(given), terms), Text((derivation["formula"].says,), "note")] if full else []
+
+
+def _telling(derivation: Derivation) -> int:
+    """The row whose recipe gives another token most."""
+    weights = derivation["weights"].array.max(axis=0)  # (T_q, T_k)
+    if derivation.given.tokens_k is None:
+        weights = weights - np.diag(np.diag(weights))
+    return int(weights.max(axis=1).argmax())
