@@ -1,0 +1,76 @@
+"""What the three questions found, as plain data, and the sheet that shows it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from riverhead.display import Displayable
+from riverhead.inspection.words import Word
+from riverhead.numbers import fixed
+from riverhead.scene import Cell, Part, Scene, Table, Text
+
+__all__ = ["Finding", "Findings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One head's weight from the query word to the key word, and what chance and the place alone would give.
+
+    ``swap_noun`` is the noun that got ``swap_max``; ``if_off_nats`` is how far the next-token odds move
+    without the head; ``says`` and ``finding`` follow from the thresholds in labels.toml.
+    """
+
+    head: str
+    weight: float
+    habit: float
+    swap_mean: float
+    swap_max: float
+    swap_noun: str
+    if_off_nats: float
+    label: str
+    says: str
+    finding: bool
+
+    @property
+    def score(self) -> float:
+        """What the weight has beyond the larger of habit and mean swap: the order of the heads."""
+        return self.weight - max(self.habit, self.swap_mean)
+
+
+@dataclass(frozen=True)
+class Findings(Displayable):
+    """The heads of ``rows``, by score, looking from the word ``query`` to the word ``key`` in a text.
+
+    ``head`` is the one to derive: the one asked for, or the first. ``next_token`` holds the likeliest next
+    tokens with their probabilities, ``nouns`` those that stood in the key's place, ``notes`` what was decided
+    on the way.
+    """
+
+    model: str
+    text: str
+    tokens: tuple[str, ...]
+    query: Word
+    key: Word
+    head: str
+    rows: tuple[Finding, ...]
+    next_token: tuple[tuple[str, float], ...]
+    nouns: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def scene(self) -> Scene:
+        """Lay out the table of heads, the notes and the next tokens."""
+        columns = (f"{self.query.text} → {self.key.text}", "weight", "habit", "swap", "if off", "")
+        places = [row.head for row in self.rows]
+        table = Table(columns, tuple(map(_cells, self.rows)), focus=places.index(self.head))
+        notes: list[Part] = [Text((note,), role="note") for note in self.notes]
+        return Scene(f"A real model: {self.model}", (table, *notes, self._next()))
+
+    def _next(self) -> Text:
+        odds = (f"{json.dumps(token, ensure_ascii=False)} {fixed(p, 2)}" for token, p in self.next_token)
+        return Text(("Next token: " + "   ".join(odds),))
+
+
+def _cells(row: Finding) -> tuple[Cell, ...]:
+    numbers = (row.weight, row.habit, row.swap_mean, row.if_off_nats)
+    return (row.head, *map(fixed, numbers), row.says)

@@ -1,0 +1,152 @@
+"""The most telling heads of a text: those whose weight neither the place nor any other noun explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from riverhead.errors import InputError
+from riverhead.inspection.findings import Findings
+from riverhead.inspection.habit import manner_of
+from riverhead.inspection.judge import Head, Judged
+from riverhead.inspection.off import if_off_nats
+from riverhead.inspection.swap import N_NOUNS
+from riverhead.inspection.trial import Say, Trial
+from riverhead.transformer import HeadName, Model, head_name, parse_head
+from riverhead.transformer.known import KNOWN
+
+__all__ = ["control", "telling"]
+
+N_NEXT = 5
+
+
+def telling(
+    model: Model,
+    text: str,
+    *,
+    focus: str | None = None,
+    head: HeadName | None = None,
+    n: int = 5,
+    progress: Say | None = None,
+) -> Findings:
+    """Put the three questions to the heads of ``model`` as they read ``text``, and keep ``n`` to show.
+
+    The words looked at are the pair with the largest weight − max(habit, mean swap); ``focus`` fixes the one
+    that asks (``bank#1`` for the first of several), ``head`` adds a head and makes it the one to derive.
+    ``progress`` is told what is being measured. Raises `InputError` naming the word or the head.
+    """
+    if n < 1:
+        raise InputError(f"n is {n}; at least one head is shown")
+    asked = None if head is None else parse_head(head, model.config)
+    trial = Trial(model, text, focus, progress or _silent)
+    pair = trial.pair()
+    judged = _judge(trial, *pair)
+    heads = judged.select(n)
+    notes = [_about_choice(n)]
+    if asked is not None and asked not in heads:
+        heads.append(asked)
+        notes.append(f"{head_name(*asked)} is here because it was asked for")
+    return _findings(trial, pair, judged, heads, asked or heads[0], notes)
+
+
+def control(model: Model, text: str, findings: Findings, *, progress: Say | None = None) -> Findings:
+    """Put the three questions to the same heads in a second sentence that has the same asking word.
+
+    They look at the same word if it stands before the asking one, and otherwise at the word as many tokens
+    back as it was. Raises `InputError` when the sentence has neither.
+    """
+    trial = Trial(model, text, findings.query.text, progress or _silent)
+    pair, notes = _same_pair(trial, findings)
+    heads = [parse_head(row.head, model.config) for row in findings.rows]
+    shown = parse_head(findings.head, model.config)
+    return _findings(trial, pair, _judge(trial, *pair), heads, shown, notes)
+
+
+def _same_pair(trial: Trial, findings: Findings) -> tuple[tuple[int, int], list[str]]:
+    wanted, query = findings.key, trial.asking[0]
+    candidates = [key for key in range(len(trial.words)) if trial.allowed[0, key]]
+    same = [key for key in candidates if trial.words[key].text.casefold() == wanted.text.casefold()]
+    if same:
+        return (0, same[-1]), []
+    place = query.last - (findings.query.last - wanted.last)
+    there = [key for key in candidates if trial.words[key].start <= place < trial.words[key].stop]
+    if not there:
+        raise InputError(
+            f"before {query.text!r} the control has neither {wanted.text!r} nor a word in its place: "
+            f"give a sentence with one of them, not first"
+        )
+    return (0, there[0]), [f"{trial.words[there[0]].text} stands in the place of {wanted.text}"]
+
+
+def _judge(trial: Trial, query: int, key: int) -> Judged:
+    swap, asking, looked_at = trial.swapped(key), trial.asking[query], trial.words[key]
+    if swap is None:
+        raise InputError(f"no noun that ships is as many tokens as {looked_at.text!r}: it cannot be swapped")
+    return Judged(
+        word=looked_at.text,
+        distance=asking.last - looked_at.stop + 1,
+        weight=trial.weight[..., query, key],
+        habit=trial.habit[..., query, key],
+        swap=swap.weights[..., query],
+        nouns=swap.nouns,
+        manner=manner_of(trial.model, trial.say),
+    )
+
+
+def _findings(
+    trial: Trial, pair: tuple[int, int], judged: Judged, heads: Sequence[Head], shown: Head, notes: list[str]
+) -> Findings:
+    trial.say(f"if off: the text once more without each of {len(heads)} heads")
+    odds, nats = if_off_nats(trial.model, trial.token_ids, heads)
+    likeliest = np.argsort(-odds, kind="stable")[:N_NEXT].tolist()
+    pieces = trial.model.tokenizer.pieces(likeliest)
+    return Findings(
+        model=_title(trial.model),
+        text=trial.text,
+        tokens=trial.model.tokenizer.pieces(trial.token_ids.tolist()),
+        query=trial.asking[pair[0]],
+        key=trial.words[pair[1]],
+        head=head_name(*shown),
+        rows=tuple(judged.finding(head, float(moved)) for head, moved in zip(heads, nats, strict=True)),
+        next_token=tuple((piece, float(odds[i])) for piece, i in zip(pieces, likeliest, strict=True)),
+        nouns=judged.nouns,
+        notes=(*notes, *_about_words(trial, *pair), *_about_numbers(judged, _title(trial.model))),
+    )
+
+
+def _about_choice(n: int) -> str:
+    best, heavy = n - n // 2, n // 2
+    note = f"Shown: the {best} heads with most weight beyond habit and swap"
+    return note + (f", and the {heavy} heaviest of those whose weight is no finding" if heavy else "")
+
+
+def _about_words(trial: Trial, query: int, key: int) -> Iterator[str]:
+    asking, looked_at = trial.asking[query], trial.words[key]
+    for word in (asking, looked_at):
+        if (count := sum(other.text == word.text for other in trial.words)) > 1:
+            which = 1 + sum(other.text == word.text for other in trial.words if other.start < word.start)
+            yield f"{word.text} stands {count} times; this is {word.text}#{which}"
+    for word, does in ((asking, "its last one asks"), (looked_at, "its weight is the sum over them")):
+        if (n_tokens := word.stop - word.start) > 1:
+            yield f"{word.text} is {n_tokens} tokens: {does}"
+    if after := [word.text for word in trial.words if word.start >= asking.stop]:
+        yield f"causal: {asking.text} cannot see {after[0]}"
+
+
+def _about_numbers(judged: Judged, model: str) -> Iterator[str]:
+    if len(judged.nouns) < N_NOUNS:
+        yield f"Only {len(judged.nouns)} of the nouns that ship fit in the place of {judged.word}"
+    yield (
+        f"habit = mean weight at this place in plain text; swap = mean with {len(judged.nouns)} other nouns "
+        f"for {judged.word}; if off = nats the next-token odds move without the head"
+    )
+    yield f"Each finding is one about this model, {model}, not about language"
+
+
+def _title(model: Model) -> str:
+    return KNOWN[model.name].title if model.name in KNOWN else model.name
+
+
+def _silent(message: str) -> None:
+    pass

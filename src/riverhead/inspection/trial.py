@@ -1,0 +1,121 @@
+"""A sentence on trial: each head's weight from word to word, beside its habit and its swaps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riverhead.errors import InputError
+from riverhead.inspection.habit import habit_of
+from riverhead.inspection.swap import swaps, weights_on
+from riverhead.inspection.words import find, words_read
+from riverhead.transformer import Model
+
+__all__ = ["MAX_TOKENS", "Say", "Swapped", "Trial", "best_pair"]
+
+MAX_TOKENS = 256  # 24 swaps of a longer text take minutes
+
+Array = NDArray[np.float32]
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Swapped:
+    """What each head gives to other nouns in a word's place."""
+
+    nouns: tuple[str, ...]
+    weights: Array  # (n_nouns, n_layers, H, n_queries)
+    mean: Array  # (n_layers, H, n_queries)
+
+
+class Trial:
+    """One text in one model, its words asking about the words before them.
+
+    With ``focus`` only that word asks. Raises `InputError` for a text too long, or where no word can.
+    """
+
+    def __init__(self, model: Model, text: str, focus: str | None = None, say: Say = lambda message: None):
+        self.model, self.text, self.say = model, text, say
+        ids = model.tokenize(text)
+        if len(ids) > MAX_TOKENS:
+            raise InputError(
+                f"the text has {len(ids)} tokens; heads are tested on sentences of at most {MAX_TOKENS}: "
+                "give a shorter one"
+            )
+        self.token_ids = np.array(ids, np.intp)
+        self.words = words_read(model.tokenizer, text, ids)
+        self.asking = self.words if focus is None else (find(self.words, focus),)
+        self._queries = np.array([word.last for word in self.asking], np.intp)
+        self._swapped: dict[int, Swapped] = {}
+        if not self.allowed.any():
+            who = "no word" if focus is None else repr(self.asking[0].text)
+            raise InputError(
+                f"{who} has a word before it to look at, apart from the first token: the model is causal; "
+                "give a longer text or another word"
+            )
+
+    @cached_property
+    def allowed(self) -> NDArray[np.bool_]:
+        """Which pairs count, (n_queries, n_words): a word before, without the first token."""
+        pairs = [[key.start > 0 and key.stop <= query.start for key in self.words] for query in self.asking]
+        return np.array(pairs, bool).reshape(len(self.asking), len(self.words))
+
+    @cached_property
+    def weight(self) -> Array:
+        """Each head's weight from word to word, (n_layers, H, n_queries, n_words)."""
+        weight: Array = weights_on(self.model, self.token_ids[None], self._queries, self.words)[0]
+        return weight
+
+    @cached_property
+    def habit(self) -> Array:
+        """What plain text gets in the same places, (n_layers, H, n_queries, n_words)."""
+        T = len(self.token_ids)
+        rows = habit_of(self.model, T, self.say).rows(self._queries)
+        habit: Array = np.stack(
+            [rows[..., word.start : word.stop].sum(axis=-1) for word in self.words], axis=-1
+        )
+        return habit
+
+    def swapped(self, key: int) -> Swapped | None:
+        """Return what other nouns get in the place of word ``key``; None when no noun fits there."""
+        if key not in self._swapped:
+            word = self.words[key]
+            swap = swaps(self.model, self.text, word, [other.text for other in self.words])
+            if not swap.nouns:
+                return None
+            self.say(f"swap: {len(swap.nouns)} other nouns for {word.text}")
+            weights = weights_on(self.model, swap.token_ids, self._queries, [word])[..., 0]
+            self._swapped[key] = Swapped(swap.nouns, weights, weights.mean(axis=0))
+        return self._swapped[key]
+
+    def pair(self) -> tuple[int, int]:
+        """Return the query and the key with the largest weight − max(habit, mean swap) in any head."""
+        return best_pair(self.weight, self.habit, self.allowed, self.swapped)
+
+
+def best_pair(
+    weight: Array, habit: Array, allowed: NDArray[np.bool_], swapped: Callable[[int], Swapped | None]
+) -> tuple[int, int]:
+    """Find the pair (query, key) with the largest weight − max(habit, mean swap) over all heads.
+
+    ``weight`` and ``habit`` are (n_layers, H, n_queries, n_words), ``allowed`` (n_queries, n_words). A
+    key whose weight − habit, which the score cannot exceed, is below the best score so far is not swapped.
+    """
+    bound = np.where(allowed, (weight - habit).max(axis=(0, 1)), -np.inf)  # (n_queries, n_words)
+    best, pair = -np.inf, None
+    for key in np.argsort(-bound.max(axis=0), kind="stable").tolist():
+        if bound[:, key].max() <= best:
+            break
+        if (swap := swapped(key)) is None:
+            continue
+        score = (weight[..., key] - np.maximum(habit[..., key], swap.mean)).max(axis=(0, 1))  # (n_queries,)
+        score = np.where(allowed[:, key], score, -np.inf)
+        if score.max() > best:
+            best, pair = score.max(), (int(score.argmax()), key)
+    if pair is None:
+        raise InputError("no noun that ships is as many tokens as a word here, so nothing can be swapped")
+    return pair
