@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from itertools import chain
 
 from rich.cells import cell_len
 
-from riverhead.numbers import plain, significant
+from riverhead.render.plane import Point, bounds, drawable
 from riverhead.scene import Arrow, Plane
 
-__all__ = ["bounds", "chart", "place"]
+__all__ = ["chart"]
 
 ROWS = 11
-Point = tuple[float, float]
-
-
-def place(point: Point) -> str:
-    """Return ``point`` with three digits a coordinate, or fewer where they are exact.
-
-    >>> place((0.604269, 0.5))
-    '(0.604, 0.5)'
-    """
-    texts = ((plain(x).text, significant(x, 3).text) for x in point)
-    return f"({', '.join(min(both, key=len) for both in texts)})"
-
-
-def bounds(plane: Plane) -> tuple[Point, Point]:
-    """Return the lower left and upper right of everything finite in ``plane``, never of size zero."""
-    points = chain.from_iterable((arrow.start, arrow.end, *arrow.hull) for arrow in plane.arrows)
-    kept = [point for point in points if all(map(math.isfinite, point))] or [(0.0, 0.0)]
-    low, high = (tuple(pick(axis) for axis in zip(*kept, strict=True)) for pick in (min, max))
-    size = max(high[0] - low[0], high[1] - low[1]) or 1.0
-    grow = [max(size / 4 - (high[axis] - low[axis]), 0.0) / 2 for axis in (0, 1)]  # a flat cloud gets height
-    return (low[0] - grow[0], low[1] - grow[1]), (high[0] + grow[0], high[1] + grow[1])
 
 
 def chart(plane: Plane, width: int, leaf: Callable[[str], str]) -> list[str]:
@@ -47,7 +24,7 @@ def chart(plane: Plane, width: int, leaf: Callable[[str], str]) -> list[str]:
         x, y = (point[0] - left) / (right - left), (point[1] - low) / (high - low)
         return round(x * (columns - 1)), ROWS - 1 - round(y * (ROWS - 1))
 
-    drawn = [arrow for arrow in plane.arrows if all(map(math.isfinite, arrow.start + arrow.end))]
+    drawn = [arrow for arrow in plane.arrows if drawable(arrow.start, arrow.end)]
     for arrow in drawn:
         if arrow.focus:
             board.path(spot(arrow.start), spot(arrow.end))

@@ -22,7 +22,18 @@ from riverhead.scene import (
     Word,
 )
 
-__all__ = ["PRIME", "SPACED", "Plain", "bar", "isolate", "visible", "visible_lines"]
+__all__ = [
+    "PRIME",
+    "SPACED",
+    "Plain",
+    "bar",
+    "clamp",
+    "isolate",
+    "pieces",
+    "spaced",
+    "visible",
+    "visible_lines",
+]
 
 PRIME = "′"
 FSI, PDI = "\u2068", "\u2069"  # Unicode's own brackets around text of another direction
@@ -148,6 +159,24 @@ class Plain(Walker[str]):
         inner = self.walk(node)
         loose = isinstance(node, Row | Fraction) and len(getattr(node, "items", "ab")) > 1
         return f"({inner})" if loose else inner
+
+
+def pieces(node: Math, long: int = 60) -> list[Math]:
+    """Return ``node`` in pieces that may stand on separate lines: cut before ``=`` and ``+``, if it is long.
+
+    >>> from riverhead.numbers import plain
+    >>> row = Row((Symbol("x"), Operator("="), plain(2), Operator("+"), plain(2)))
+    >>> [Plain().walk(piece) for piece in pieces(row, long=4)]
+    ['x', ' = 2', ' + 2']
+    """
+    if not isinstance(node, Row) or len(Plain().walk(node)) <= long:
+        return [node]
+    found: list[list[Math]] = [[]]
+    for item in node.items:
+        if isinstance(item, Operator) and item.sign in SPACED and found[-1]:
+            found.append([Row(())])  # something to its left: a sign between two, not a sign of one
+        found[-1].append(item)
+    return [Row(tuple(items)) for items in found]
 
 
 def _product(node: Math) -> bool:

@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.text import Text as Line
 
 from riverhead.numbers import Number
-from riverhead.render.chart import chart, place
+from riverhead.render.chart import chart
 from riverhead.render.columns import Columns
 from riverhead.render.grid import Grid, grid
 from riverhead.render.plain import Plain, bar, isolate, visible, visible_lines
+from riverhead.render.plane import place
 from riverhead.render.walk import Walker
 from riverhead.scene import Bar, Cell, Code, Fold, Formula, Math, Matrix, Part, Plane, Scene, Table, Text
 
