@@ -60,7 +60,7 @@ def attention(
             scores *= given.softcap
         if given.bias is not None:
             scores += given.bias
-        if given.hidden is not None:
+        if given.hidden.any():
             np.copyto(scores, -np.inf, where=given.hidden)
         weights = softmax(scores, hidden=given.hidden, sinks=given.sinks)  # (..., H, T_q, T_k)
         out = product(given.blocks(weights), given.v, given.hidden_blocks)  # (..., G, group·T_q, d_v)

@@ -40,7 +40,7 @@ class Inputs:
     scale: float
     softcap: float | None
     bias: Floats | None  # broadcasts to shape
-    hidden: Bools | None  # broadcasts to shape; None where every key is visible
+    hidden: Bools  # broadcasts to shape
     sinks: Floats | None  # (H, 1, 1)
     shape: tuple[int, ...]  # (..., H, T_q, T_k), without H where one head was given as (T, d)
 
@@ -50,7 +50,7 @@ class Inputs:
 
     def hidden_blocks(self) -> Bools:
         """Return ``hidden`` as ``(..., G, group·T_q, T_k)``."""
-        return self.blocks(np.broadcast_to(False if self.hidden is None else self.hidden, self.shape))
+        return self.blocks(np.broadcast_to(self.hidden, self.shape))
 
     def heads(self, x: Floats) -> Floats:
         """Return ``x (..., G, group·T_q, n)`` as ``(..., H, T_q, n)``."""
@@ -91,7 +91,7 @@ def arrange(
         scale=1 / math.sqrt(d_k) if scale is None else number("scale", scale),
         softcap=None if softcap is None else number("softcap", softcap, above=0),
         bias=added,
-        hidden=None if visible is None else ~visible,
+        hidden=np.zeros((), np.bool_) if visible is None else ~visible,
         sinks=None if sinks is None else _sinks(sinks, H, dtype).reshape(*shape[-3:-2], 1, 1),
         shape=shape,
     )

@@ -80,7 +80,7 @@ def rope(x: ArrayLike, *, pairs: Pairs = "half", offset: int = 0, base: float = 
     return turned
 
 
-def alibi_slopes(n_heads: int) -> NDArray[np.float64]:
+def alibi_slopes(n_heads: int) -> Floats:
     """Return how steeply each head's bias falls with distance, (H,).
 
     For 2^m heads the powers 2^(−8/H), 2^(−16/H), …; for other counts those of the power of two below, then
@@ -94,7 +94,7 @@ def alibi_slopes(n_heads: int) -> NDArray[np.float64]:
     return np.concatenate([_powers(below), between])
 
 
-def alibi_bias(n_heads: int, T_q: int, T_k: int, *, align: Align = "end") -> NDArray[np.float64]:
+def alibi_bias(n_heads: int, T_q: int, T_k: int, *, align: Align = "end") -> Floats:
     """Return −slope · |i − j|, the ``bias`` (H, T_q, T_k) to give to `attention`.
 
     >>> alibi_bias(1, 2, 2) * 256
@@ -102,12 +102,12 @@ def alibi_bias(n_heads: int, T_q: int, T_k: int, *, align: Align = "end") -> NDA
             [-1.,  0.]]])
     """
     i, j = places(T_q, T_k, align)
-    nearness = (-np.abs(i - j)).astype(np.float64)
-    return nearness * alibi_slopes(n_heads)[:, None, None]
+    bias: Floats = alibi_slopes(n_heads)[:, None, None] * -np.abs(i - j)
+    return bias
 
 
-def _powers(n_heads: int) -> NDArray[np.float64]:
-    powers: NDArray[np.float64] = 2 ** (-8 / n_heads * np.arange(1, n_heads + 1))
+def _powers(n_heads: int) -> Floats:
+    powers: Floats = 2 ** (-8 / n_heads * np.arange(1, n_heads + 1))
     return powers
 
 
