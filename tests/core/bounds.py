@@ -28,7 +28,7 @@ def weights_bound(weights, q, k, *, scale=None, softcap=None, bias=None, sinks=N
         reach = reach + softcap  # what an infinite score is capped to
     if bias is not None:
         reach = reach + np.where(np.isfinite(bias), np.abs(bias), 0)
-    reach = reach.max(axis=-1, keepdims=True)
+    reach = reach.max(axis=-1, keepdims=True, initial=0)
     if sinks is not None:
         reach = reach + np.abs(sinks).reshape(*weights.shape[-3:-2], 1, 1)
     u, tiny = np.finfo(dtype).eps / 2, np.finfo(dtype).tiny

@@ -41,7 +41,7 @@ def floats(name: str, x: ArrayLike) -> Floats:
         raise DtypeError("bias is boolean; a boolean says who may attend: give it as mask=")
     wide = "float32" if given.dtype.kind == "f" and given.dtype.itemsize < 4 else "float64"
     raise DtypeError(
-        f"{name} is {given.dtype}; float32 and float64 are accepted: convert it first, "
+        f"{name} is {given.dtype}; float32 and float64 are accepted: convert it, "
         f"as in np.asarray({name}, '{wide}')"
     )
 
@@ -52,7 +52,7 @@ def booleans(name: str, x: ArrayLike) -> Bools:
     if given.dtype != np.bool_:
         raise DtypeError(
             f"{name} is {given.dtype}; it must be boolean, True = may attend; "
-            "numbers to be added to the scores are given as bias="
+            "numbers to add to the scores are bias="
         )
     return given
 

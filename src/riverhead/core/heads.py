@@ -86,7 +86,7 @@ class MultiHead:
         for name in ("W_q", "W_k", "W_v", "W_o"):
             W = floats(name, getattr(self, name))
             if W.ndim != 2:
-                raise ShapeError(f"{name} has {W.ndim} axes {W.shape}; it has 2, rows for what goes in")
+                raise ShapeError(f"{name} is {W.shape}; it has 2 axes, what goes in by what comes out")
             object.__setattr__(self, name, W)
         H, G = count("n_heads", self.n_heads), count("n_kv_heads", self.n_kv_heads)
         check_groups(H, G)
