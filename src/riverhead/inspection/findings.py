@@ -62,7 +62,7 @@ class Findings(Displayable):
         """Lay out the table of heads, the notes and the next tokens."""
         columns = (f"{self.query.text} → {self.key.text}", "weight", "habit", "swap", "if off", "")
         places = [row.head for row in self.rows]
-        table = Table(columns, tuple(map(_cells, self.rows)), focus=places.index(self.head))
+        table = Table(columns, tuple(map(_cells, self.rows)), self.text, focus=places.index(self.head))
         notes: list[Part] = [Text((note,), role="note") for note in self.notes]
         return Scene(f"A real model: {self.model}", (table, *notes, self._next()))
 

@@ -139,7 +139,7 @@ def _measure(model: Model, windows: NDArray[np.intp], mean: Callable[[Array], ND
 
 def _windows(model: Model, T: int) -> NDArray[np.intp]:
     """Cut the reference text into windows of ``T`` tokens, each opened as the model opens a text, (B, T)."""
-    opening = [] if model.tokenizer.bos_id is None else [model.tokenizer.bos_id]
+    opening = model.tokenizer.ids("")
     ids = model.tokenizer.ids(reference_text(), add_bos=False)
     step = T - len(opening)
     cut = [ids[at : at + step] for at in range(0, len(ids) - step + 1, step)]

@@ -80,7 +80,7 @@ def _same_pair(trial: Trial, findings: Findings) -> tuple[tuple[int, int], list[
 
 
 def _judge(trial: Trial, query: int, key: int) -> Judged:
-    swap, asking, looked_at = trial.swapped(key), trial.asking[query], trial.words[key]
+    swap, asking, looked_at = trial.swapped(query, key), trial.asking[query], trial.words[key]
     if swap is None:
         raise InputError(f"no noun that ships is as many tokens as {looked_at.text!r}: it cannot be swapped")
     return Judged(
@@ -88,7 +88,7 @@ def _judge(trial: Trial, query: int, key: int) -> Judged:
         distance=asking.last - looked_at.stop + 1,
         weight=trial.weight[..., query, key],
         habit=trial.habit[..., query, key],
-        swap=swap.weights[..., query],
+        swap=swap.weights,
         nouns=swap.nouns,
         manner=manner_of(trial.model, trial.say),
     )
@@ -123,15 +123,17 @@ def _about_choice(n: int) -> str:
 
 def _about_words(trial: Trial, query: int, key: int) -> Iterator[str]:
     asking, looked_at = trial.asking[query], trial.words[key]
-    for word in (asking, looked_at):
-        if (count := sum(other.text == word.text for other in trial.words)) > 1:
-            which = 1 + sum(other.text == word.text for other in trial.words if other.start < word.start)
-            yield f"{word.text} stands {count} times; this is {word.text}#{which}"
-    for word, does in ((asking, "its last one asks"), (looked_at, "its weight is the sum over them")):
+    for word, role, split in (
+        (asking, "asking", "the last one asks"),
+        (looked_at, "looked at", "the weight is the sum over them"),
+    ):
+        same = [other for other in trial.words if other.text == word.text]
+        if len(same) > 1:
+            yield f"{word.text} stands {len(same)} times; {role} is {word.text}#{same.index(word) + 1}"
         if (n_tokens := word.stop - word.start) > 1:
-            yield f"{word.text} is {n_tokens} tokens: {does}"
+            yield f"{word.text}, {role}, is {n_tokens} tokens: {split}"
     if after := [word.text for word in trial.words if word.start >= asking.stop]:
-        yield f"causal: {asking.text} cannot see {after[0]}"
+        yield f"The model is causal: {asking.text} cannot see {after[0]}"
 
 
 def _about_numbers(judged: Judged, model: str) -> Iterator[str]:

@@ -25,11 +25,10 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Swapped:
-    """What each head gives to other nouns in a word's place."""
+    """What each head gives to other nouns in the place of the word looked at."""
 
     nouns: tuple[str, ...]
-    weights: Array  # (n_nouns, n_layers, H, n_queries)
-    mean: Array  # (n_layers, H, n_queries)
+    weights: Array  # (n_nouns, n_layers, H)
 
 
 class Trial:
@@ -50,11 +49,11 @@ class Trial:
         self.words = words_read(model.tokenizer, text, ids)
         self.asking = self.words if focus is None else (find(self.words, focus),)
         self._queries = np.array([word.last for word in self.asking], np.intp)
-        self._swapped: dict[int, Swapped] = {}
+        self._swapped: dict[int, Swapped] = {}  # by key: its weights have one more axis, the queries so far
         if not self.allowed.any():
-            who = "no word" if focus is None else repr(self.asking[0].text)
+            whom = "any word" if focus is None else repr(self.asking[0].text)
             raise InputError(
-                f"{who} has a word before it to look at, apart from the first token: the model is causal; "
+                f"there is no word to look at before {whom}, the first token apart, and the model is causal: "
                 "give a longer text or another word"
             )
 
@@ -80,17 +79,19 @@ class Trial:
         )
         return habit
 
-    def swapped(self, key: int) -> Swapped | None:
-        """Return what other nouns get in the place of word ``key``; None when no noun fits there."""
-        if key not in self._swapped:
+    def swapped(self, query: int, key: int) -> Swapped | None:
+        """Return what ``query`` gives other nouns in the place of ``key``; None when no noun fits there."""
+        if key not in self._swapped or self._swapped[key].weights.shape[-1] <= query:
             word = self.words[key]
             swap = swaps(self.model, self.text, word, [other.text for other in self.words])
             if not swap.nouns:
                 return None
-            self.say(f"swap: {len(swap.nouns)} other nouns for {word.text}")
-            weights = weights_on(self.model, swap.token_ids, self._queries, [word])[..., 0]
-            self._swapped[key] = Swapped(swap.nouns, weights, weights.mean(axis=0))
-        return self._swapped[key]
+            if key not in self._swapped:
+                self.say(f"swap: {len(swap.nouns)} other nouns for {word.text}")
+            weights = weights_on(self.model, swap.token_ids, self._queries[: query + 1], [word])[..., 0]
+            self._swapped[key] = Swapped(swap.nouns, weights)
+        nouns, weights = self._swapped[key].nouns, self._swapped[key].weights
+        return Swapped(nouns, weights[..., query])
 
     def pair(self) -> tuple[int, int]:
         """Return the query and the key with the largest weight − max(habit, mean swap) in any head."""
@@ -98,24 +99,30 @@ class Trial:
 
 
 def best_pair(
-    weight: Array, habit: Array, allowed: NDArray[np.bool_], swapped: Callable[[int], Swapped | None]
+    weight: Array,
+    habit: Array,
+    allowed: NDArray[np.bool_],
+    swapped: Callable[[int, int], Swapped | None],
 ) -> tuple[int, int]:
     """Find the pair (query, key) with the largest weight − max(habit, mean swap) over all heads.
 
-    ``weight`` and ``habit`` are (n_layers, H, n_queries, n_words), ``allowed`` (n_queries, n_words). A
-    key whose weight − habit, which the score cannot exceed, is below the best score so far is not swapped.
+    ``weight`` and ``habit`` are (n_layers, H, n_queries, n_words), ``allowed`` (n_queries, n_words). A pair's
+    score cannot exceed weight − habit, so pairs are swapped in that order until none left can win.
     """
     bound = np.where(allowed, (weight - habit).max(axis=(0, 1)), -np.inf)  # (n_queries, n_words)
     best, pair = -np.inf, None
-    for key in np.argsort(-bound.max(axis=0), kind="stable").tolist():
-        if bound[:, key].max() <= best:
+    for place in np.argsort(-bound, axis=None, kind="stable").tolist():
+        query, key = divmod(place, bound.shape[1])
+        if bound[query, key] <= best:
             break
-        if (swap := swapped(key)) is None:
+        if (swap := swapped(query, key)) is None:
             continue
-        score = (weight[..., key] - np.maximum(habit[..., key], swap.mean)).max(axis=(0, 1))  # (n_queries,)
-        score = np.where(allowed[:, key], score, -np.inf)
+        score = weight[..., query, key] - np.maximum(habit[..., query, key], swap.weights.mean(axis=0))
         if score.max() > best:
-            best, pair = score.max(), (int(score.argmax()), key)
+            best, pair = score.max(), (query, key)
     if pair is None:
-        raise InputError("no noun that ships is as many tokens as a word here, so nothing can be swapped")
+        raise InputError(
+            "no noun that ships is as many tokens as a word here: nothing can be swapped, and no weight told "
+            "from chance"
+        )
     return pair

@@ -50,7 +50,8 @@ def offsets(text: str, spelled: Sequence[bytes]) -> list[tuple[int, int]]:
 
 def words_read(tokenizer: Tokenizer, text: str, token_ids: Sequence[int]) -> tuple[Word, ...]:
     """Find the words of a text in the tokens a model reads it as; special tokens are no words."""
-    spelled = [b"" if i == tokenizer.bos_id else tokenizer.spelled(i) for i in token_ids]
+    n_opening = len(tokenizer.ids(""))  # tokens the model puts before every text
+    spelled = [b""] * n_opening + [tokenizer.spelled(i) for i in token_ids[n_opening:]]
     special = [i in tokenizer.special_ids for i in token_ids]
     return tuple(
         word for word in words(text, offsets(text, spelled)) if not any(special[word.start : word.stop])
