@@ -171,7 +171,8 @@ def _mixed(cell: Cell) -> Row:
     """A row of the outputs side by side times a column of W_o."""
     side_by_side = "merged" if cell.given.n_heads > 1 else "out"
     column = [row[cell.j] for row in cell.given.W_o or ()]
-    return maths(cell.sum(cell.row(side_by_side, head=0), column, side_by_side), "=", cell.shown)
+    name = Sub(Symbol("y"), maths(Word(cell.given.tokens[cell.i]), ",", plain(cell.j + 1)))
+    return maths(name, "=", cell.sum(cell.row(side_by_side, head=0), column, side_by_side), "=", cell.shown)
 
 
 HOW: dict[str, Callable[[Cell], Row]] = {

@@ -1,4 +1,4 @@
-"""The border of a derivation: lists, arrays and tensors become frozen rows, or an error that names the spot."""
+"""The border of a derivation: lists, arrays and tensors become frozen rows, or the error names the spot."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def _numbers(name: str, value: Any) -> NDArray[np.float64]:
     if size > MOST_NUMBERS:
         raise InputError(f"{name} has {size:,} numbers; a derivation takes up to {MOST_NUMBERS:,} at a time")
     try:
-        array = np.asarray(value)
-    except ValueError as error:
+        array = np.asarray(value, dtype=np.float64 if isinstance(value, list | tuple) else None)
+    except (TypeError, ValueError) as error:
         raise ShapeError(f"{name} is not a full grid of numbers: {error}") from error
     if array.dtype.kind not in "iuf":
         raise DtypeError(f"{name} is {array.dtype}; it takes integers or floats")
@@ -120,8 +120,8 @@ def _check_nested(name: str, value: Any, at: tuple[int, ...]) -> None:
     """Name the row that is too short, or the entry that is no number, in nested lists."""
     where = name + "".join(f"[{n}]" for n in at)
     if not isinstance(value, list | tuple):
-        if isinstance(value, str) or not (hasattr(value, "__float__") or hasattr(value, "shape")):
-            raise DtypeError(f"{where} is {str(value)[:40]!r}, which is not a number")
+        if not hasattr(value, "shape"):
+            number(where, value)
         return
     if len(at) == DEEPEST:
         raise ShapeError(f"{where} is a list still; {name} has at most {DEEPEST} axes")

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from riverhead.derivation.arithmetic import FIRST_TERMS, arithmetic
+from riverhead.derivation.document import adopt, dump, restore
 from riverhead.derivation.given import Given, given
 from riverhead.derivation.steps import KINDS, Step
+from riverhead.derivation.tokens import bare
 from riverhead.derivation.verdicts import judge_cell
 from riverhead.derivation.work import work
 from riverhead.display import Displayable
@@ -43,10 +45,8 @@ class Derivation(Displayable):
     @property
     def title(self) -> str:
         """The title given, or else the sentence."""
-        asking = " ".join(token.strip() for token in self.given.tokens)
-        if self.given.tokens_k is None:
-            return self.given.title or asking
-        return self.given.title or f"{asking} → {' '.join(token.strip() for token in self.given.tokens_k)}"
+        sides = [self.given.tokens, *([self.given.tokens_k] if self.given.tokens_k else [])]
+        return self.given.title or " → ".join(" ".join(map(bare, tokens)) for tokens in sides)
 
     @property
     def exponents(self) -> str:
@@ -109,7 +109,20 @@ class Derivation(Displayable):
 
     def but(self, **changes: Any) -> Derivation:
         """Return the same derivation with other settings or operands, as in ``but(causal=True)``."""
-        return _derived(self.given.but(**changes))
+        return derived(self.given.but(**changes))
+
+    def to_json(self) -> str:
+        """Return the derivation as a JSON document with a ``schema``; `from_json` reads it back the same."""
+        return dump(self.title, self.given, self.steps)
+
+    @classmethod
+    def from_json(cls, text: str) -> Derivation:
+        """Return the derivation of a document; everything is derived again, and what does not follow refused.
+
+        Raises `InputError` where the document is not one, or was changed.
+        """
+        found, claimed = restore(text)
+        return cls(found, adopt(work(found), claimed))
 
     def scene(self) -> Scene:
         """Return the whiteboard."""
@@ -153,8 +166,9 @@ def derive(
     >>> worked["dots"].values, worked["out"].array.round(3).tolist()
     ((((4.0, 3.0),),), [[[0.67, 0.33]]])
     """
-    return _derived(given({name: value for name, value in locals().items() if value is not None}))
+    return derived(given(locals()))
 
 
-def _derived(checked: Given) -> Derivation:
+def derived(checked: Given) -> Derivation:
+    """Work out what is given."""
     return Derivation(checked, work(checked))

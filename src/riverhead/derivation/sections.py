@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from riverhead.derivation.arrays import Rows
 from riverhead.derivation.derivation import Derivation
 from riverhead.derivation.notation import Digits, divided, maths, of, vector
+from riverhead.derivation.steps import KINDS
+from riverhead.derivation.tokens import bare
 from riverhead.numbers import Number, Verdict, fixed, plain
-from riverhead.scene import Bar, Cell, Fold, Math, Matrix, Part, Power, Row, Symbol, Table, Text, Word
+from riverhead.scene import Bar, Cell, Fold, Math, Matrix, Part, Power, Row, Sub, Symbol, Table, Text, Word
 
-__all__ = ["Sheet", "every_cell", "merge", "projections", "recipe", "scores", "slips", "spend", "vectors"]
+__all__ = [
+    "Sheet",
+    "best_score",
+    "divided_label",
+    "every_cell",
+    "merge",
+    "projections",
+    "recipe",
+    "result",
+    "scores",
+    "slips",
+    "spend",
+    "vectors",
+]
+
+
+FIRST = 8  # components of a vector that are written out
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +45,8 @@ class Sheet:
 
     @property
     def token(self) -> str:
-        """The token in focus, without the space a model's tokens carry."""
-        return self.derivation.given.tokens[self.focus].strip() or self.derivation.given.tokens[self.focus]
+        """The token in focus."""
+        return bare(self.derivation.given.tokens[self.focus])
 
     @property
     def heads(self) -> range:
@@ -61,24 +81,17 @@ def projections(sheet: Sheet) -> list[Part]:
     if given.x is None:
         return []
     source = "x" if given.x_k is None else "x_k"
-    names = [("q", "x"), ("k", source), ("v", source)]
     jobs: list[str | Math] = []
-    for name, x in names:
-        weight = maths(Symbol(name), "=", Symbol(x), Symbol(f"W_{name}"))
-        jobs += [", " if jobs else "", weight]
-    matrices = {
-        name: getattr(given, name) for name in ("x", "x_k", "W_q", "W_k", "W_v") if getattr(given, name)
-    }
-    grids = []
-    for name, cells in matrices.items():
-        labels = {"x": given.tokens, "x_k": given.keys}.get(name, _counted(len(cells)))
-        shown = tuple(tuple(sheet.digits.operand(n) for n in row) for row in cells)
-        grids.append(Matrix(Symbol(name), labels, _counted(len(cells[0])), shown))
-    first = sheet.derivation.arithmetic("q", sheet.focus, 0)
+    for name, x in (("q", "x"), ("k", source), ("v", source)):
+        jobs += ["    " * bool(jobs), maths(Symbol(name), "=", Symbol(x), Sub(Symbol("W"), Symbol(name)))]
+    labels = {"x": given.tokens, "x_k": given.keys}
+    found = {name: getattr(given, name) for name in ("x", "x_k", "W_q", "W_k", "W_v")}
+    matrices = [_matrix(sheet, n, m, labels.get(n, _counted(len(m)))) for n, m in found.items() if m]
     return [
-        Text(("Three jobs, three matrices, the same for every token: ", *jobs)),
-        Text((first,)),
-        Fold("x and the matrices", tuple(grids)),
+        Text(("Three jobs, three matrices, the same for every token:",)),
+        Text(tuple(jobs)),
+        Text((sheet.derivation.arithmetic("q", sheet.focus, 0),)),
+        Fold("x and the matrices", tuple(matrices)),
     ]
 
 
@@ -139,25 +152,35 @@ def recipe(sheet: Sheet, head: int, keys: Sequence[int] | None = None) -> Table:
     """The focus row from scores to weights; with ``keys`` only these, the rest of the row in one column."""
     derivation = sheet.derivation
     shown = range(derivation.given.T_k) if keys is None else keys
-    rest = [n for n in range(derivation.given.T_k) if n not in shown]
-    seen = [n for n in rest if np.isfinite(sheet.row(derivation.exponents, head)[n])]
-    lines = [*([("q·k", "dots")] if keys is not None else []), (divided_label(sheet), "scores")]
-    lines += [("masked", "masked")] if derivation.exponents == "masked" and keys is None else []
-    lines += [("exp", "exp"), ("weight", "weights")]
+    scores = sheet.row(derivation.exponents, head)
+    rest = [n for n in range(derivation.given.T_k) if n not in shown and np.isfinite(scores[n])]
+    lines: list[tuple[str | Math, str]] = [
+        (divided_label(sheet), "scores"),
+        ("exp", "exp"),
+        ("weight", "weights"),
+    ]
+    if keys is not None:
+        lines.insert(0, ("q·k", "dots"))
+    elif derivation.exponents == "masked":
+        lines.insert(1, ("masked", "masked"))
     table: list[tuple[Cell, ...]] = []
     for label, step in lines:
-        row = sheet.row(step, head)
-        adds = step in ("exp", "weights")
-        others = [sheet.digits.show(step, sum(row[n] for n in seen)) if adds else None] * bool(seen)
-        total = sheet.row("sum", head)[0] if step == "exp" else sum(row)
-        sums = _total(sheet, step, total) if adds else None
-        table.append((label, *sheet.numbers(step, [row[n] for n in shown]), *others, sums))
+        row, adds = sheet.row(step, head), step in ("exp", "weights")
+        left = [sheet.digits.show(step, sum(row[n] for n in rest)) if adds else None] * bool(rest)
+        numbers = sheet.numbers(step, [row[n] for n in shown])
+        table.append((label, *numbers, *left, _total(sheet, step, head)))
     weights = sheet.row("weights", head)
-    table.append(
-        ("", *(Bar(weights[n]) for n in shown), *[Bar(sum(weights[n] for n in seen))] * bool(seen), None)
-    )
-    columns = (*(derivation.given.keys[n] for n in shown), *[f"{len(seen)} others"] * bool(seen), "sum")
+    bars = [Bar(weights[n]) for n in shown] + [Bar(sum(weights[n] for n in rest))] * bool(rest)
+    table.append(("", *bars, None))
+    columns = [*(bare(derivation.given.keys[n]) for n in shown), *[f"{len(rest)} others"] * bool(rest), "sum"]
     return Table(("", *columns), tuple(table), sheet.caption(head))
+
+
+def _total(sheet: Sheet, step: str, head: int) -> Number | None:
+    """What a row adds up to, where that means something; the weights print all their digits: 1.000."""
+    if step == "exp":
+        return sheet.digits.show("sum", sheet.row("sum", head)[0])
+    return fixed(math.fsum(sheet.row("weights", head)), sheet.digits.decimals) if step == "weights" else None
 
 
 def divided_label(sheet: Sheet) -> Row:
@@ -170,11 +193,6 @@ def divided_label(sheet: Sheet) -> Row:
     return label
 
 
-def _total(sheet: Sheet, step: str, total: float) -> Number:
-    """The weights' own sum, 1 or 0, prints with all its digits: 1.000."""
-    return fixed(total, sheet.digits.decimals) if step == "weights" else sheet.digits.show(step, total)
-
-
 def spend(sheet: Sheet, head: int) -> Row:
     """``0.065·(0, 0) + 0.539·(1, 0) + …``: the weights spent on the values."""
     items: list[Math | str] = []
@@ -184,46 +202,47 @@ def spend(sheet: Sheet, head: int) -> Row:
     return maths(*items)
 
 
-def result(sheet: Sheet, head: int) -> Text:
+def result(sheet: Sheet, head: int) -> list[Part]:
     """``bank′ = (0.604, 0.266)``, what bank was, and what bank′ is made of."""
     given = sheet.derivation.given
-    after = vector(sheet.numbers("out", sheet.row("out", head)), 8)
+    after = _vector(sheet, sheet.row("out", head), "out")
+    if given.n_heads > 1:
+        return [Text((maths(Word(f"head {head}:"), of("out", sheet.token), "=", after),))]
     runs: list[str | Math] = [maths(Word(sheet.token, 1), "=", after)]
     if given.tokens_k is None:
-        before = _vector(sheet, sheet.row("v", sheet.kv_head(head)))
         ending = given.endings[sheet.focus] if given.endings else ""
-        runs += [f"    {sheet.token} was ", before, f"; {ending}" if ending else ""]
-    return Text(tuple(runs))
+        runs += [
+            f"    {sheet.token} was ",
+            _vector(sheet, sheet.row("v", head)),
+            f"; {ending}" * bool(ending),
+        ]
+    return [Text(tuple(runs)), *_made_of(sheet, head)]
 
 
-def made_of(sheet: Sheet, head: int) -> list[Part]:
+def _made_of(sheet: Sheet, head: int) -> list[Part]:
     """The recipe in words, where the values have meanings."""
     given = sheet.derivation.given
     weights = sheet.row("weights", head)
     order = [n for n in sorted(range(given.T_k), key=lambda n: -weights[n]) if weights[n] > 0]
     if not given.meanings or not order:
         return []
-    shares = ", ".join(f"{sheet.digits.show('weights', weights[n])} {given.meanings[n]}" for n in order)
-    return [Text((maths(Word(sheet.token, 1)), f" is {shares}"))]
+    shares = ", ".join(
+        f"{sheet.digits.show('weights', weights[n])} {given.meanings[n]}" for n in order[:FIRST]
+    )
+    return [Text((maths(Word(sheet.token, 1)), f" is {', '.join(shares)}"))]
 
 
 def merge(sheet: Sheet) -> list[Part]:
     """The heads side by side, and mixed by W_o."""
-    given, derivation = sheet.derivation.given, sheet.derivation
-    parts: list[Part] = []
+    given, parts = sheet.derivation.given, list[Part]()
     if given.n_heads > 1:
-        side = vector(sheet.numbers("merged", sheet.row("merged", 0)), 8)
-        parts.append(
-            Text((f"{given.n_heads} heads side by side: ", maths(of("merged", sheet.token), "=", side)))
-        )
+        side = maths(of("merged", sheet.token), "=", _vector(sheet, sheet.row("merged", 0), "merged"))
+        parts.append(Text((f"{given.n_heads} heads side by side: ", side)))
     if given.W_o is not None:
-        mixed = vector(sheet.numbers("y", sheet.row("y", 0)), 8)
-        cells = tuple(tuple(sheet.digits.operand(n) for n in row) for row in given.W_o)
-        parts.append(Text(("W_o mixes them: ", maths(of("y", sheet.token), "=", mixed))))
-        parts.append(Text((derivation.arithmetic("y", sheet.focus, 0),)))
-        parts.append(
-            Fold("W_o", (Matrix(Symbol("W_o"), _counted(len(cells)), _counted(len(cells[0])), cells),))
-        )
+        mixed = maths(of("y", sheet.token), "=", _vector(sheet, sheet.row("y", 0), "y"))
+        parts.append(Text(("mixed by W_o: ", mixed)))
+        parts.append(Text((sheet.derivation.arithmetic("y", sheet.focus, 0),)))
+        parts.append(Fold("W_o", (_matrix(sheet, "W_o", given.W_o, _counted(len(given.W_o))),)))
     return parts
 
 
@@ -245,31 +264,51 @@ def slips(sheet: Sheet) -> list[Part]:
 
 
 def every_cell(sheet: Sheet, step: str) -> Fold:
-    """The arithmetic of every cell of a step."""
+    """What is true of a step, and the arithmetic of every cell of it."""
     derivation = sheet.derivation
-    values = derivation[step].values
-    lines: list[Part] = [Text((derivation[step].says,), "note")] if derivation[step].says else []
-    rows = derivation.rows(step)
-    for head, grid in enumerate(values):
+    found = derivation[step]
+    lines: list[Part] = [Text((found.says,), "note")] if found.says else []
+    once = step in ("x", "x_k") or (
+        step in ("q", "k", "v") and derivation.given.x is None
+    )  # a row is one line
+    for head, grid in enumerate(found.values):
         for i, row in enumerate(grid):
-            whole = step in ("q", "k", "v") and derivation.given.x is None
-            for j in range(1 if whole else len(row)):
-                label = f"{rows[i].strip()}" + (
-                    f" → {derivation.given.keys[j].strip()}" if len(row) > 1 else ""
-                )
-                which = f"head {head}, " if len(values) > 1 else ""
-                show = derivation.arithmetic(step, i, j, head, digits=sheet.digits.decimals)
-                lines.append(Text((f"{which}{label}: " if step not in ("q", "k", "v") else "", show)))
-    return Fold(f"{derivation[step].title}: every number", tuple(lines), open=True)
+            for j in range(1 if once else len(row)):
+                how = derivation.arithmetic(step, i, j, head, digits=sheet.digits.decimals)
+                lines.append(Text((_label(sheet, step, head, i, j), how)))
+    return Fold(f"{found.title}: every number", tuple(lines), open=True)
 
 
-def _vector(sheet: Sheet, row: Sequence[float]) -> Math:
-    return vector([sheet.digits.operand(n) for n in row], 8)
+def _label(sheet: Sheet, step: str, head: int, i: int, j: int) -> str:
+    """Which cell it is, where its arithmetic does not say so."""
+    derivation = sheet.derivation
+    which = f"head {head}, " if len(derivation[step].values) > 1 else ""
+    if step in ("x", "x_k", "q", "k", "v", "dots", "y"):
+        return which and f"{which[:-2]}: "
+    columns = KINDS[step].columns
+    across = {"keys": f" → {bare(derivation.given.keys[j])}", "sum": ""} if columns != "components" else {}
+    return f"{which}{bare(derivation.rows(step)[i])}{across.get(columns, f', component {j + 1}')}: "
+
+
+def _matrix(sheet: Sheet, name: str, cells: Rows, labels: tuple[str, ...]) -> Matrix:
+    """A matrix as it was given; columns are counted from 1."""
+    symbol = Sub(Symbol(name[0]), Symbol(name[2:])) if "_" in name else Symbol(name)
+    shown = tuple(tuple(sheet.digits.operand(n) for n in row) for row in cells)
+    return Matrix(symbol, labels, _counted(len(cells[0])), shown)
+
+
+def _vector(sheet: Sheet, row: Sequence[float], step: str = "") -> Math:
+    """A vector as it is shown: as an operand, or with the digits of ``step``; of one number, the number."""
+    shown = sheet.numbers(step, row)
+    return shown[0] if len(shown) == 1 else vector(shown, FIRST)
 
 
 def _best(sheet: Sheet, head: int) -> int:
-    """The key with the focus row's largest weight; of several, the first."""
-    return int(np.argmax(sheet.row("weights", head)))
+    """The key, other than the token itself, with the focus row's largest weight; of several, the first."""
+    weights = np.array(sheet.row("weights", head))
+    if sheet.derivation.given.tokens_k is None and len(weights) > 1:
+        weights[sheet.focus] = -1
+    return int(weights.argmax())
 
 
 def _qkt() -> Row:

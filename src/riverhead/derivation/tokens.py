@@ -7,7 +7,7 @@ from typing import Any
 from riverhead.errors import InputError
 from riverhead.shapes import check_axis
 
-__all__ = ["position", "texts", "tokens"]
+__all__ = ["bare", "position", "texts", "tokens"]
 
 LONGEST = 1_000  # characters of one token: a page of text is no token
 
@@ -23,7 +23,9 @@ def tokens(name: str, value: Any, axis: str, count: int) -> tuple[str, ...]:
 
 def texts(name: str, value: Any) -> tuple[str, ...]:
     """Return a list of short texts as a tuple."""
-    if isinstance(value, str) or not isinstance(value, list | tuple):
+    if hasattr(value, "tolist"):  # an array of texts
+        value = value.tolist()
+    if not isinstance(value, list | tuple):
         raise InputError(f"{name} is {str(value)[:40]!r}; it takes a list of texts, one for each token")
     for n, item in enumerate(value):
         if not isinstance(item, str) or len(item) > LONGEST:
@@ -31,6 +33,15 @@ def texts(name: str, value: Any) -> tuple[str, ...]:
                 f"{name}[{n}] is {str(item)[:40]!r}; it takes a text of up to {LONGEST:,} characters"
             )
     return tuple(str(item) for item in value)
+
+
+def bare(token: str) -> str:
+    """Return the token without its outer spaces (a model's tokens carry them), unless it is nothing else.
+
+    >>> bare(" river"), bare(" ")
+    ('river', ' ')
+    """
+    return token.strip() or token
 
 
 def position(names: tuple[str, ...], name: str | int, what: str = "token") -> int:
@@ -60,7 +71,7 @@ def position(names: tuple[str, ...], name: str | int, what: str = "token") -> in
 
 
 def _places(names: tuple[str, ...], name: str) -> list[int]:
-    """Where ``name`` stands: as it is, else without its outer spaces (a model's tokens carry them)."""
+    """Where ``name`` stands: as it is, else without its outer spaces."""
     exact = [n for n, token in enumerate(names) if token == name]
     return exact or [n for n, token in enumerate(names) if token.strip() == name.strip()]
 

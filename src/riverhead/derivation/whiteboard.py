@@ -6,7 +6,10 @@ import numpy as np
 
 from riverhead.derivation import sections
 from riverhead.derivation.derivation import Derivation
+from riverhead.derivation.moves import moves as moved
 from riverhead.derivation.notation import Digits, formula, maths
+from riverhead.derivation.row import row as row_of
+from riverhead.derivation.scaling import is_usual
 from riverhead.derivation.sections import Sheet
 from riverhead.derivation.tokens import position
 from riverhead.scene import Formula, Math, Part, Power, Root, Scene, Sub, Symbol, Text, Word
@@ -33,36 +36,54 @@ def board(
     given = derivation.given
     head: list[Part] = [Text((formula(given), f",  d_k = {given.d_k}"))]
     narrow = max(given.d_k, given.d_v) <= WIDEST and max(given.T_q, given.T_k) <= MANY
-    parts = _worked(sheet, full) if narrow else []
-    return Scene(derivation.title, (*head, *parts, *sections.slips(sheet), *_annotated(sheet, full)))
+    parts = _worked(sheet, full) if narrow else row_of(sheet, full)
+    parts += sections.slips(sheet)
+    moves = moved(derivation, row, sheet.digits) if given.e is not None or full else []
+    parts += [Text(("Before and after",), "heading"), *moves] if moves and narrow else []
+    return Scene(derivation.title, (*head, *parts, *_annotated(sheet, full)))
 
 
 def _worked(sheet: Sheet, full: bool) -> list[Part]:
     """The whole example, every vector written out."""
-    parts = [*sections.projections(sheet), *sections.vectors(sheet)]
-    number = iter(range(1, 9))
-
-    def heading(*runs: str | Math) -> None:
-        parts.append(Text((f"{next(number)} {runs[0]}", *runs[1:]), "heading"))
-
-    heading("Score: every query · every key    ", sections.best_score(sheet))
-    parts += sections.scores(sheet)
-    heading(f"The {sheet.token} row becomes a recipe")
-    parts += [sections.recipe(sheet, head) for head in sheet.heads]
-    for head in sheet.heads:
-        label = f" ({sheet.caption(head)})" if sheet.caption(head) else ""
-        if head == 0:
-            heading(f"Spend it{label}: ", sections.spend(sheet, head))
-        else:
-            parts.append(Text((f"{sheet.caption(head)}: ", sections.spend(sheet, head))))
-        parts += [sections.result(sheet, head), *sections.made_of(sheet, head)]
-    merged = sections.merge(sheet)
-    if merged:
-        heading("Many heads" if len(sheet.heads) > 1 else "One more matrix")
-        parts += merged
-    if full:
-        parts += [sections.every_cell(sheet, step.name) for step in sheet.derivation.steps if step.values]
+    parts: list[Part] = []
+    for number, (heading, block, steps) in enumerate(_blocks(sheet)):
+        parts += [Text((f"{number} {heading[0]}", *heading[1:]), "heading")] if heading and block else []
+        parts += block
+        parts += [
+            sections.every_cell(sheet, name) for name in steps if full and name in sheet.derivation.names
+        ]
     return parts
+
+
+def _blocks(sheet: Sheet) -> list[tuple[tuple[str | Math, ...], list[Part], tuple[str, ...]]]:
+    """Each block of the board: its heading, its parts, and the steps whose every cell belongs to it."""
+    heads, given = sheet.heads, sheet.derivation.given
+    spent = [sections.spend(sheet, head) for head in heads]
+    results = [part for head in heads for part in sections.result(sheet, head)]
+    if len(heads) == 1:
+        spending: tuple[str | Math, ...] = ("Spend it: ", spent[0])
+    else:
+        spending = ("Spend it",)
+        results = [*(Text((f"head {head}: ", spent[head])) for head in heads), *results]
+    return [
+        (
+            (),
+            [*sections.projections(sheet), *sections.vectors(sheet)],
+            ("q",) if given.e else ("x", "x_k", "q", "k", "v"),
+        ),
+        (
+            ("Score: every query · every key    ", sections.best_score(sheet)),
+            sections.scores(sheet),
+            ("dots",),
+        ),
+        (
+            (f"The {sheet.token} row becomes a recipe",),
+            [sections.recipe(sheet, head) for head in heads],
+            ("scores", "masked", "exp", "sum", "weights"),
+        ),
+        (spending, results, ("out",)),
+        (("Many heads" if len(heads) > 1 else "One more matrix",), sections.merge(sheet), ("merged", "y")),
+    ]
 
 
 def _annotated(sheet: Sheet, full: bool) -> list[Part]:
@@ -70,11 +91,11 @@ def _annotated(sheet: Sheet, full: bool) -> list[Part]:
     given, derivation = sheet.derivation.given, sheet.derivation
     d_k = Sub(Symbol("d"), Symbol("k"))
     scores = maths(Symbol("Q"), Power(Symbol("K"), Symbol("T")))
-    terms = (
+    terms: tuple[tuple[Math, str], ...] = (
         (Symbol("Q"), f"what each token asks: {given.T_q} rows of d_k = {given.d_k}"),
         (Power(Symbol("K"), Symbol("T")), f"what each answers to, turned: {given.T_k} columns"),
         (scores, "every query with every key, d_k multiply-and-adds each"),
-        (Root(d_k), "keeps the spread of the scores, whatever the width of a head"),
+        *([(Root(d_k), "keeps the spread of the scores, whatever the width of a head")] * is_usual(given)),
         (Word("softmax"), "turns a row of scores into a recipe that adds up to 1"),
         (Symbol("V"), f"what each hands over: {given.T_k} rows of d_v = {given.d_v}, blended by the recipe"),
     )
