@@ -10,7 +10,7 @@ from riverhead.shapes import check_axis
 
 __all__ = ["Grid", "fit", "grid", "groups"]
 
-WORDY = 12  # a column of words is not squeezed below this many characters
+WORDY = 12  # a column of words is not squeezed below this width, in characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def grid(part: Table | Matrix) -> Grid:
     return Grid((part.name, *part.columns), rows, right, part.focus, spot, part.shade)
 
 
-def fit(widths: list[int], right: tuple[bool, ...], gap: int, room: int) -> list[int]:
+def fit(widths: list[int], right: tuple[bool, ...], gap: int, room: int, wordy: int = WORDY) -> list[int]:
     """Return ``widths`` with the columns of words squeezed, widest first, until the row fits ``room``.
 
     Where that is not enough, the first column and any other one fit side by side.
@@ -59,7 +59,7 @@ def fit(widths: list[int], right: tuple[bool, ...], gap: int, room: int) -> list
     words = [j for j, number in enumerate(right) if not number]
     while sum(widths) + gap * (len(widths) - 1) > room:
         widest = max(words, key=lambda j: widths[j], default=None)
-        if widest is None or widths[widest] <= WORDY:
+        if widest is None or widths[widest] <= wordy:
             first = min(widths[0], room // 3 if len(widths) > 1 else room)
             return [first, *(min(width, room - first - gap) for width in widths[1:])]
         widths[widest] -= 1

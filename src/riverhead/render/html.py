@@ -10,7 +10,7 @@ from riverhead.render.figure import ACCENT, described, figure
 from riverhead.render.grid import Grid, grid
 from riverhead.render.markup import tag
 from riverhead.render.mathml import mathml
-from riverhead.render.plain import clamp, isolate, pieces, visible, visible_lines
+from riverhead.render.plain import aside, clamp, isolate, pieces, visible, visible_lines
 from riverhead.render.walk import Walker
 from riverhead.scene import Bar, Cell, Code, Fold, Formula, Math, Matrix, Plane, Scene, Table, Text
 
@@ -112,8 +112,11 @@ class HTML(Walker[str]):
 
     def text(self, part: Text) -> str:
         """A heading or a paragraph."""
-        name = f"h{self.heading + 1}" if part.role == "heading" else "p"
-        return tag(name, *map(inline, part.runs), class_="note" if part.role == "note" else None)
+        if part.role != "heading":
+            return tag("p", *map(inline, part.runs), class_="note" if part.role == "note" else None)
+        runs, formula = aside(part)
+        below = self.formula(Formula(formula)) if formula is not None else ""
+        return tag(f"h{self.heading + 1}", *map(inline, runs)) + below
 
     def formula(self, part: Formula) -> str:
         """A formula, broken at its signs where it is long, over what its symbols mean."""

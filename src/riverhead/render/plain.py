@@ -18,6 +18,7 @@ from riverhead.scene import (
     Row,
     Sub,
     Symbol,
+    Text,
     Vector,
     Word,
 )
@@ -139,7 +140,7 @@ class Plain(Walker[str]):
 
     def fraction(self, node: Fraction) -> str:
         """``QKᵀ/√d_k``, ``(a + b)/2``."""
-        top = self.walk(node.top) if _product(node.top) else self.tight(node.top)
+        top = self.walk(node.top) if product(node.top) else self.tight(node.top)
         return f"{top}/{self.tight(node.bottom)}"
 
     def root(self, node: Root) -> str:
@@ -155,10 +156,25 @@ class Plain(Walker[str]):
         return f"{self.leaf(node.name)}({self.walk(node.argument)})"
 
     def tight(self, node: Math) -> str:
-        """``node`` as one piece: in parentheses when it has parts of its own."""
-        inner = self.walk(node)
-        loose = isinstance(node, Row | Fraction) and len(getattr(node, "items", "ab")) > 1
-        return f"({inner})" if loose else inner
+        """``node`` as one piece."""
+        return f"({self.walk(node)})" if loose(node) else self.walk(node)
+
+
+def loose(node: Math) -> bool:
+    """Whether ``node`` needs parentheses to stand as one piece."""
+    return isinstance(node, Fraction) or (isinstance(node, Row) and len(node.items) > 1)
+
+
+def aside(part: Text) -> tuple[tuple[str | Math, ...], Math | None]:
+    """Return a heading's words, and the formula that two spaces or more set apart at its end, if any.
+
+    >>> aside(Text(("1 Score:  ", Symbol("x")), "heading"))
+    (('1 Score:',), Symbol(name='x', primes=0))
+    """
+    match part.runs:
+        case (*words, str(last), formula) if not isinstance(formula, str) and last.endswith("  "):
+            return (*words, last.rstrip()), formula
+    return part.runs, None
 
 
 def pieces(node: Math, long: int = 60) -> list[Math]:
@@ -179,7 +195,7 @@ def pieces(node: Math, long: int = 60) -> list[Math]:
     return [Row(tuple(items)) for items in found]
 
 
-def _product(node: Math) -> bool:
+def product(node: Math) -> bool:
     """Whether a slash after ``node`` divides all of it: nothing in it is added or compared."""
     return isinstance(node, Row) and not any(
         isinstance(item, Operator) and item.sign in SPACED for item in node.items

@@ -14,7 +14,7 @@ from riverhead.numbers import Number
 from riverhead.render.chart import chart
 from riverhead.render.columns import Columns
 from riverhead.render.grid import Grid, grid
-from riverhead.render.plain import Plain, bar, isolate, visible, visible_lines
+from riverhead.render.plain import Plain, aside, bar, isolate, visible, visible_lines
 from riverhead.render.plane import place
 from riverhead.render.walk import Walker
 from riverhead.scene import Bar, Cell, Code, Fold, Formula, Math, Matrix, Part, Plane, Scene, Table, Text
@@ -28,6 +28,8 @@ BAR = 10  # characters of a bar that says 1
 LABEL = 20  # characters in a line of a token beside or above a matrix, of which there are at most 3
 
 STYLES = {"heading": "bold", "note": "dim", "prose": "", "bar": "cyan"}
+
+HEADING = Text((), "heading")  # what an open fold's summary is to the parts under it
 
 # what a terminal without Unicode shows instead; any other character appears as its escape
 _SPELL = {
@@ -118,7 +120,7 @@ class Terminal(Walker[list[Line]]):
         """``lines`` and, under them, ``parts``, with air above headings and around grids."""
         for part in parts:
             heads = bool(lines) and (above is None or _heading(above))
-            if isinstance(part, Formula) and heads and self.beside(lines[-1], part):
+            if isinstance(part, Formula) and not part.terms and heads and self.beside(lines[-1], part.math):
                 continue
             if lines and _apart(above, part):
                 lines.append(Line())
@@ -126,21 +128,24 @@ class Terminal(Walker[list[Line]]):
             above = part
         return lines
 
-    def beside(self, heading: Line, part: Formula) -> bool:
+    def beside(self, heading: Line, formula: Math) -> bool:
         """Set a short formula at the right end of the heading above it; False if it does not fit."""
-        formula = self.inline(part.math)
-        room = self.width - heading.cell_len - Line(formula).cell_len
-        if part.terms or room < GAP:
-            return False
-        heading.append(" " * room + formula, "not bold")
-        return True
+        shown = self.inline(formula)
+        room = self.width - heading.cell_len - Line(shown).cell_len
+        if room >= GAP:
+            heading.append(" " * room + shown, "not bold")
+        return room >= GAP
 
     # parts
 
     def text(self, part: Text) -> list[Line]:
         """A heading at the margin, prose and notes under it."""
-        line = Line("".join(map(self.inline, part.runs)), STYLES[part.role])
-        return self.wrap(line, 0 if part.role == "heading" else self.indent)
+        runs, formula = aside(part) if part.role == "heading" else (part.runs, None)
+        line = Line("".join(map(self.inline, runs)), STYLES[part.role])
+        lines = self.wrap(line, 0 if part.role == "heading" else self.indent)
+        if formula is not None and not self.beside(lines[-1], formula):
+            lines += self.formula(Formula(formula))
+        return lines
 
     def formula(self, part: Formula) -> list[Line]:
         """The formula, and what each of its symbols means."""
@@ -185,7 +190,7 @@ class Terminal(Walker[list[Line]]):
         if not part.open:
             return summary
         self.indent += INDENT
-        lines = self.below(summary, part.parts, above=part)
+        lines = self.below(summary, part.parts, above=HEADING)
         self.indent -= INDENT
         return lines
 
@@ -234,10 +239,12 @@ def _heading(part: Part | None) -> bool:
 
 
 def _apart(above: Part | None, part: Part) -> bool:
-    """Whether a blank line stands over ``part``: a heading, a plot, a grid under another."""
-    grids = Table | Matrix | Plane
-    over_grid = isinstance(part, grids) and (above is None or isinstance(above, grids))
-    return _heading(part) or over_grid or isinstance(part, Plane)
+    """Whether a blank line stands over ``part``: a heading, a plot, a grid not right under a heading."""
+    return (
+        _heading(part)
+        or isinstance(part, Plane)
+        or (isinstance(part, Table | Matrix) and not _heading(above))
+    )
 
 
 def _at_relations(formula: str, room: int) -> list[str]:

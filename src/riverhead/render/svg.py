@@ -1,0 +1,118 @@
+"""A scene as one standalone SVG sheet that looks like a clean whiteboard."""
+
+from __future__ import annotations
+
+from riverhead.render.blocks import LEAD, SIZE, Block, at, line, paragraph
+from riverhead.render.figure import figure
+from riverhead.render.glyphs import Run, runs_of, width
+from riverhead.render.grid import Grid, grid
+from riverhead.render.markup import raw, tag
+from riverhead.render.plain import aside, visible_lines
+from riverhead.render.svg_grid import drawn_grid
+from riverhead.render.walk import Walker
+from riverhead.scene import Code, Fold, Formula, Matrix, Part, Plane, Scene, Table, Text
+
+__all__ = ["sheet"]
+
+COLUMN = 12  # pixels for a character of the width asked for
+PAD = 40  # around the sheet
+INSET = 22  # of what stands under a heading
+TITLE, HEADING, NOTE = 28, 20, 15  # letters
+INK, PAPER = "#1b2530", "#ffffff"
+SANS = "system-ui,-apple-system,'Segoe UI','Helvetica Neue',Arial,'Noto Sans','DejaVu Sans',sans-serif"
+MONO = "ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace"
+
+
+def sheet(scene: Scene, width: int = 80, colour: bool = False) -> str:
+    """Return a standalone SVG document, 12 pixels wide for each character of ``width``."""
+    across = max(width, 24) * COLUMN
+    room = across - 2 * PAD
+    title = paragraph((scene.title,), room, TITLE, font_weight="bold") if scene.title else Block()
+    body = title.above(Sheet(room).stack(scene.parts))
+    height = round(body.height + 2 * PAD)
+    return tag(
+        "svg",
+        tag("title", raw(scene.title)),
+        tag("rect", width=across, height=height, rx=14, fill=PAPER),
+        at(PAD, PAD, body),
+        role="img", viewBox=f"0 0 {across} {height}", width=across, height=height,
+        color=INK, fill=INK, font_family=SANS, font_size=SIZE,
+        **{"xmlns": "http://www.w3.org/2000/svg", "xml:space": "preserve"},
+    )  # fmt: skip
+
+
+class Sheet(Walker[Block]):
+    """Stacks parts down a sheet; ``room`` is the width, in pixels, of what stands under a heading."""
+
+    def __init__(self, width: float) -> None:
+        self.width, self.room = width, width - INSET
+
+    def stack(self, parts: tuple[Part, ...]) -> Block:
+        """The parts one under the other, headings at the margin."""
+        stacked = Block()
+        for part in parts:
+            heading = isinstance(part, Text) and part.role == "heading"
+            block = self.walk(part)
+            inset = block if heading else Block(block.height, at(INSET, 0, block))
+            stacked = stacked.above(inset, gap=28 if heading else 8)
+        return stacked
+
+    def text(self, part: Text) -> Block:
+        """A heading, a paragraph, or a smaller, paler note."""
+        if part.role == "heading":
+            return self.heading(part)
+        if part.role == "note":
+            return paragraph(part.runs, self.room, NOTE, fill_opacity=0.7)
+        return paragraph(part.runs, self.room)
+
+    def heading(self, part: Text) -> Block:
+        """Words in bold, a short formula at their right."""
+        words, formula = aside(part)
+        block = paragraph(words, self.width, HEADING, font_weight="bold")
+        if formula is None:
+            return block
+        runs = runs_of(formula)
+        used = HEADING * 1.12 * sum(width(runs_of(word)) for word in words)
+        if used + 30 + SIZE * width(runs) > self.width:
+            return block.above(paragraph((formula,), self.width))
+        return Block(
+            block.height, block.drawn + line(runs, self.width, HEADING * 1.1, SIZE, text_anchor="end")
+        )
+
+    def formula(self, part: Formula) -> Block:
+        """A formula, and what its symbols mean."""
+        block = paragraph((part.math,), self.room, HEADING)
+        terms = Grid((None, None), part.terms, (False, False))
+        return block.above(drawn_grid(terms, self.room)) if part.terms else block
+
+    def table(self, part: Table) -> Block:
+        """Rows under a header, below the caption."""
+        caption = paragraph((part.caption,), self.room) if part.caption else Block()
+        return caption.above(drawn_grid(grid(part), self.room))
+
+    def matrix(self, part: Matrix) -> Block:
+        """A grid with the matrix's name in the corner."""
+        return drawn_grid(grid(part), self.room)
+
+    def plane(self, part: Plane) -> Block:
+        """The drawing under its caption."""
+        caption = paragraph((part.caption,), self.room) if part.caption else Block()
+        _, height, shapes = figure(part)
+        return caption.above(Block(height, shapes), gap=6)
+
+    def code(self, part: Code) -> Block:
+        """Source text, line by line, in letters of one width."""
+        block = Block()
+        for source in visible_lines(part.text):
+            for n in range(0, max(len(source), 1), letters := int(self.room / NOTE / 0.62)):
+                drawn = line((Run(source[n : n + letters]),), 0, NOTE * 1.1, NOTE, font_family=MONO)
+                block = block.above(Block(NOTE * LEAD, drawn))
+        return block
+
+    def fold(self, part: Fold) -> Block:
+        """One line while closed; its parts, further in, while open."""
+        summary = paragraph((f"{'▾' if part.open else '▸'} {part.summary}",), self.room)
+        if not part.open:
+            return summary
+        inside = Sheet(self.room).stack(part.parts)
+        return summary.above(inside)
