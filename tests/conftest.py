@@ -45,4 +45,4 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tiny]:
     tiny = make_tiny(tmp_path, monkeypatch)
     yield tiny
     for gate in tiny.gates:
-        gate.open()
+        gate.close()

