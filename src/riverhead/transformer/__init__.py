@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from riverhead.transformer.generate import Generated
-    from riverhead.transformer.model import Model, Pass, open_model
+    from riverhead.transformer.model import Model, Pass, load, open_model
     from riverhead.transformer.names import HeadName, head_name, parse_head
     from riverhead.transformer.reading import Block, Head, Reading
 
@@ -20,6 +20,7 @@ _HOME = {
     "Pass": "model",
     "Reading": "reading",
     "head_name": "names",
+    "load": "model",
     "open_model": "model",
     "parse_head": "names",
 }
@@ -33,6 +34,7 @@ __all__ = [
     "Pass",
     "Reading",
     "head_name",
+    "load",
     "open_model",
     "parse_head",
 ]

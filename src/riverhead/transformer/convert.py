@@ -14,7 +14,7 @@ import numpy.typing as npt
 from riverhead.cost import Config
 from riverhead.errors import ModelError
 from riverhead.transformer.gguf import Header, Tensor, read_header, read_tensor
-from riverhead.transformer.layout import MODEL_FILE, SCHEMA, TOKENIZER_FILE, WEIGHTS_FILE, layout
+from riverhead.transformer.layout import MODEL_FILE, SCHEMA, TOKENIZER_FILE, WEIGHTS_FILE, layout, n_numbers
 from riverhead.transformer.tokens import tokenizer_from
 
 __all__ = ["config_from", "convert"]
@@ -40,13 +40,13 @@ def convert(
     """
     header, folder = read_header(Path(gguf_path)), Path(folder)
     config = config_from(header)
-    plan = dict(_plan(header, config))
+    plan = _plan(header, config)
     tokenizer, text = tokenizer_from(header)
     folder.mkdir(parents=True, exist_ok=True)
-    total = sum(math.prod(shape) for shape in layout(config).values())
+    total = n_numbers(config)
     flat = np.lib.format.open_memmap(folder / WEIGHTS_FILE, "w+", np.dtype("<f4"), (total,))
     done = 0
-    for name, shape in layout(config).items():
+    for name, shape in layout(config):
         stop = done + math.prod(shape)
         _fill(header, config, plan[name], flat[done:stop].reshape(-1, shape[-1]))
         done = stop
@@ -64,7 +64,7 @@ def config_from(header: Header) -> Config:
     if architecture != "llama":
         raise ModelError(f"{header.path.name}: architecture {architecture!r}, read is 'llama'")
     for key, allowed in PLAIN.items():
-        if header.metadata.get(key, allowed[0]) not in allowed:
+        if header.get(key, (str, float, int, bool), allowed[0]) not in allowed:
             raise ModelError(f"{header.path.name}: {key} is {header.metadata[key]!r}, read is {allowed[0]!r}")
     n_heads = header.get("llama.attention.head_count", int)
     d_model = header.get("llama.embedding_length", int)
@@ -91,36 +91,46 @@ def config_from(header: Header) -> Config:
     )
 
 
-def _plan(header: Header, config: Config) -> Iterator[tuple[str, list[tuple[Tensor, int]]]]:
-    """Pair each stored array with the file's tensors stacked in it, each beside the heads it interleaves."""
-    if len(header.tensors) > (expected := 9 * config.n_layers + 3 - config.tied_embeddings):
-        raise ModelError(
-            f"{header.path.name}: {len(header.tensors)} tensors, a plain Llama of "
-            f"{config.n_layers} layers has {expected}"
-        )
-    H, G, d_ff, d_model = config.n_heads, config.n_kv_heads, config.d_ff, config.d_model
-    q, k, v = ("attn_q", H * config.d_k, H), ("attn_k", G * config.d_k, G), ("attn_v", G * config.d_v, 0)
-    parts = {
-        "attention_gain": [("attn_norm", 1, 0)],
-        "W_qkv": [q, k, v],
-        "W_o": [("attn_output", d_model, 0)],
-        "feed_forward_gain": [("ffn_norm", 1, 0)],
-        "W_gate_up": [("ffn_gate", d_ff, 0), ("ffn_up", d_ff, 0)],
-        "W_down": [("ffn_down", d_model, 0)],
-        "embedding": [("token_embd", config.vocab_size, 0)],
-        "final_gain": [("output_norm", 1, 0)],
-        "W_vocab": [("output", config.vocab_size, 0)],
-    }
-    for name, shape in layout(config).items():
-        layer, _, part = name.rpartition(".")
-        prefix = f"blk.{layer}." if layer else ""
+Sources = list[tuple[Tensor, int]]  # the tensors stacked in one array, each beside the heads RoPE turns in it
+
+
+def _plan(header: Header, config: Config) -> dict[str, Sources]:
+    """Find every tensor the config calls for; the first that is missing ends the walk, however long."""
+    plan = dict(_sources(header, config))
+    used = {tensor.name for sources in plan.values() for tensor, _ in sources}
+    if unused := header.tensors.keys() - used:
+        raise ModelError(f"{header.path.name}: tensor {min(unused)} is no part of a plain Llama")
+    return plan
+
+
+def _sources(header: Header, config: Config) -> Iterator[tuple[str, Sources]]:
+    def find(name: str, rows: int, columns: int, heads: int = 0) -> tuple[Tensor, int]:
+        return _find(header, f"{name}.weight", (rows, columns)), heads
+
+    H, G, d_k, d_v = config.n_heads, config.n_kv_heads, config.d_k, config.d_v
+    d_model, d_ff = config.d_model, config.d_ff
+    yield "embedding", [find("token_embd", config.vocab_size, d_model)]
+    for layer in range(config.n_layers):
+        blk = f"blk.{layer}"
+        yield f"{layer}.attention_gain", [find(f"{blk}.attn_norm", 1, d_model)]
         yield (
-            name,
+            f"{layer}.W_qkv",
             [
-                (_find(header, f"{prefix}{source}.weight", (rows, shape[-1])), heads)
-                for source, rows, heads in parts[part]
+                find(f"{blk}.attn_q", H * d_k, d_model, H),
+                find(f"{blk}.attn_k", G * d_k, d_model, G),
+                find(f"{blk}.attn_v", G * d_v, d_model),
             ],
         )
+        yield f"{layer}.W_o", [find(f"{blk}.attn_output", d_model, H * d_v)]
+        yield f"{layer}.feed_forward_gain", [find(f"{blk}.ffn_norm", 1, d_model)]
+        yield (
+            f"{layer}.W_gate_up",
+            [find(f"{blk}.ffn_gate", d_ff, d_model), find(f"{blk}.ffn_up", d_ff, d_model)],
+        )
+        yield f"{layer}.W_down", [find(f"{blk}.ffn_down", d_model, d_ff)]
+    yield "final_gain", [find("output_norm", 1, d_model)]
+    if not config.tied_embeddings:
+        yield "W_vocab", [find("output", config.vocab_size, d_model)]
 
 
 def _find(header: Header, name: str, shape: tuple[int, int]) -> Tensor:
@@ -136,9 +146,7 @@ def _find(header: Header, name: str, shape: tuple[int, int]) -> Tensor:
     return tensor
 
 
-def _fill(
-    header: Header, config: Config, sources: list[tuple[Tensor, int]], out: npt.NDArray[np.float32]
-) -> None:
+def _fill(header: Header, config: Config, sources: Sources, out: npt.NDArray[np.float32]) -> None:
     row = 0
     for tensor, n_heads in sources:
         n_rows = math.prod(tensor.shape[:-1])

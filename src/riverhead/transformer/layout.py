@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,16 @@ import numpy.typing as npt
 
 from riverhead.cost import Config
 
-__all__ = ["MODEL_FILE", "SCHEMA", "TOKENIZER_FILE", "WEIGHTS_FILE", "BlockWeights", "Weights", "layout"]
+__all__ = [
+    "MODEL_FILE",
+    "SCHEMA",
+    "TOKENIZER_FILE",
+    "WEIGHTS_FILE",
+    "BlockWeights",
+    "Weights",
+    "layout",
+    "n_numbers",
+]
 
 SCHEMA = "riverhead.model/1"
 MODEL_FILE, WEIGHTS_FILE, TOKENIZER_FILE = "model.json", "weights.npy", "tokenizer.json"
@@ -43,7 +53,7 @@ class Weights:
     def of(cls, flat: Array, config: Config) -> Weights:
         """Cut ``flat`` into the weights of ``config``; nothing is copied or read yet."""
         part, start = {}, 0
-        for name, shape in layout(config).items():
+        for name, shape in layout(config):
             stop = start + math.prod(shape)
             part[name] = flat[start:stop].reshape(shape)
             start = stop
@@ -61,28 +71,38 @@ class Weights:
         return cls(part["embedding"], blocks, part["final_gain"], part.get("W_vocab", part["embedding"]).T)
 
 
-def layout(config: Config) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each stored array in file order; matrices lie as (out, in), one row an output.
+def layout(config: Config) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Name each stored array with its shape, in file order; matrices lie as (out, in), one row an output.
 
     >>> tiny = Config(architecture="llama", n_layers=1, n_heads=2, n_kv_heads=1, d_model=6, d_k=4, d_v=4,
     ...     d_ff=5, vocab_size=7, context_length=8, rope_base=10000.0, norm_epsilon=1e-5)
-    >>> layout(tiny)["0.W_qkv"]
-    (16, 6)
+    >>> dict(layout(tiny))["0.W_qkv"], n_numbers(tiny) == sum(math.prod(shape) for _, shape in layout(tiny))
+    ((16, 6), True)
     """
+    vocab = (config.vocab_size, config.d_model)
+    yield "embedding", vocab
+    for layer in range(config.n_layers):
+        for name, shape in _block(config).items():
+            yield f"{layer}.{name}", shape
+    yield "final_gain", (config.d_model,)
+    if not config.tied_embeddings:
+        yield "W_vocab", vocab
+
+
+def n_numbers(config: Config) -> int:
+    """Return how many float32 the model is, without walking its layers."""
+    vocab = config.vocab_size * config.d_model * (1 if config.tied_embeddings else 2)
+    return vocab + config.d_model + config.n_layers * sum(map(math.prod, _block(config).values()))
+
+
+def _block(config: Config) -> dict[str, tuple[int, ...]]:
     d_model, d_ff = config.d_model, config.d_ff
     n_columns = config.n_heads * config.d_k + config.n_kv_heads * (config.d_k + config.d_v)
-    block: dict[str, tuple[int, ...]] = {
+    return {
         "attention_gain": (d_model,),
         "W_qkv": (n_columns, d_model),
         "W_o": (d_model, config.n_heads * config.d_v),
         "feed_forward_gain": (d_model,),
         "W_gate_up": (2 * d_ff, d_model),
         "W_down": (d_model, d_ff),
-    }
-    vocab = (config.vocab_size, d_model)
-    return {
-        "embedding": vocab,
-        **{f"{layer}.{name}": shape for layer in range(config.n_layers) for name, shape in block.items()},
-        "final_gain": (d_model,),
-        **({} if config.tied_embeddings else {"W_vocab": vocab}),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,7 @@ from riverhead.core.cache import KVCache
 from riverhead.cost import Config
 from riverhead.errors import InputError, ModelError
 from riverhead.transformer import llama
-from riverhead.transformer.layout import MODEL_FILE, SCHEMA, TOKENIZER_FILE, WEIGHTS_FILE, Weights, layout
+from riverhead.transformer.layout import MODEL_FILE, SCHEMA, TOKENIZER_FILE, WEIGHTS_FILE, Weights, n_numbers
 from riverhead.transformer.names import HeadName, parse_head
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from riverhead.transformer.reading import Reading
     from riverhead.transformer.tokens import Tokenizer
 
-__all__ = ["Model", "Pass", "open_model"]
+__all__ = ["Model", "Pass", "load", "open_model"]
 
 Array = npt.NDArray[np.float32]
 Watch = Callable[[int, Array, Array, Array], None]
@@ -167,6 +168,22 @@ class Model:
         return off
 
 
+def load(
+    name_or_path: str | os.PathLike[str],
+    *,
+    say: Callable[[str], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Model:
+    """Open a model of this machine by name, by its folder, or by a GGUF file, which is converted once.
+
+    ``say`` hears what takes long, ``progress(done_bytes, total_bytes)`` how far a conversion is.
+    Raises `NotFetchedError`, with the command that brings it, when it is not here.
+    """
+    from riverhead.transformer import store
+
+    return open_model(store.locate(name_or_path, say=say or store.quiet, progress=progress))
+
+
 def open_model(folder: Path | str, *, name: str | None = None) -> Model:
     """Map the converted model in ``folder``; raise `ModelError` when the folder does not hold a whole one."""
     folder = Path(folder)
@@ -178,10 +195,10 @@ def open_model(folder: Path | str, *, name: str | None = None) -> Model:
         config, text = Config.from_dict(description["config"]), description["text"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"{folder}: no whole converted model here: {error}; convert it again") from error
-    n_numbers = sum(math.prod(shape) for shape in layout(config).values())
-    if flat.shape != (n_numbers,) or flat.dtype != np.float32:
+    n = n_numbers(config)
+    if flat.shape != (n,) or flat.dtype != np.float32:
         raise ModelError(
             f"{folder}: {WEIGHTS_FILE} is {flat.dtype} {flat.shape}, {MODEL_FILE} makes it float32 "
-            f"({n_numbers},); convert the model again"
+            f"({n},); convert the model again"
         )
     return Model(name or folder.name, folder, config, flat, text)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tokenizers
 from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors
 
@@ -55,13 +56,21 @@ class Tokenizer:
         added = self._backend.get_added_tokens_decoder()
         self.special_ids = frozenset(index for index, token in added.items() if token.special)
         self._literal = frozenset(added)
+        self._missing = {b for letter, b in BYTE_OF.items() if self._backend.token_to_id(letter) is None}
 
     def ids(self, text: str, *, add_bos: bool = True) -> list[int]:
-        """Return the token ids of ``text``, with the model's first token before them if it has one."""
+        """Return the token ids of ``text``, with the model's first token before them where it wants one.
+
+        Raises `InputError` naming a character the vocabulary cannot spell; the package would drop it.
+        """
         try:
-            ids: list[int] = self._backend.encode(text, add_special_tokens=add_bos).ids
-        except (TypeError, UnicodeEncodeError) as error:
+            lost = self._missing.intersection(text.encode())
+        except UnicodeEncodeError as error:
             raise InputError(f"the text cannot be written as UTF-8: {error}") from error
+        if lost:
+            odd = next(letter for letter in text if lost.intersection(letter.encode()))
+            raise InputError(f"the vocabulary has no token for {odd!r} (U+{ord(odd):04X}): take it out")
+        ids: list[int] = self._backend.encode(text, add_special_tokens=add_bos).ids
         return ids
 
     def spelled(self, token_id: int) -> bytes:
@@ -98,7 +107,7 @@ def tokenizer_from(header: Header) -> tuple[tokenizers.Tokenizer, dict[str, Any]
             f"with one of {sorted(PRE_TOKENIZERS)}"
         )
     tokens: list[str] = header.get("tokenizer.ggml.tokens", list)
-    types = header.metadata.get("tokenizer.ggml.token_type", [1] * len(tokens))
+    types = header.get("tokenizer.ggml.token_type", np.ndarray, np.ones(len(tokens)))
     added = {i for i, kind in enumerate(types) if kind in (CONTROL, USER_DEFINED)}
     _check_vocabulary(header, tokens, types, added)
     merges = [tuple(merge.split(" ")) for merge in header.get("tokenizer.ggml.merges", list)]
@@ -116,7 +125,7 @@ def tokenizer_from(header: Header) -> tuple[tokenizers.Tokenizer, dict[str, Any]
     text = {
         "bos_id": _token_id(header, "bos", len(tokens)),
         "eos_id": _token_id(header, "eos", len(tokens)),
-        "chat_template": header.metadata.get("tokenizer.chat_template"),
+        "chat_template": header.get("tokenizer.chat_template", str, "") or None,
     }
     if (first := text["bos_id"]) is not None and header.get("tokenizer.ggml.add_bos_token", bool, False):
         name = tokens[first]
