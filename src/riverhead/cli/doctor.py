@@ -16,7 +16,7 @@ PACKAGES = ("numpy", "click", "rich", "gguf", "tokenizers", "platformdirs", "jin
 OPTIONAL = ("resvg_py", "torch", "transformers")
 
 
-@click.command(epilog='\b\nExample:\n  riverhead doctor --format json\n')
+@click.command(epilog="\b\nExample:\n  riverhead doctor --format json\n")
 @format_option("text", "json")
 def doctor(format: str) -> None:
     """What is installed, what is cached, what runs: the first thing to send with a report."""

@@ -61,9 +61,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
-        code = riverhead.main(args=argv, prog_name="riverhead", standalone_mode=False)
+        # Not riverhead.main(): click would turn a closed pipe into exit status 1 by itself.
+        with riverhead.make_context("riverhead", list(sys.argv[1:] if argv is None else argv)) as context:
+            riverhead.invoke(context)
         sys.stdout.flush()
-        return code if isinstance(code, int) else 0
+        return 0
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as wrong:

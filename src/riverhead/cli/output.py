@@ -1,0 +1,106 @@
+"""Where pages go: to the terminal as they come, or together into one document, one file, one JSON value."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from riverhead.errors import InputError
+
+if TYPE_CHECKING:
+    from riverhead.scene import Scene
+
+__all__ = ["SUFFIXES", "Output", "write"]
+
+# what a file's ending says of the format, where --format does not
+SUFFIXES = {
+    ".htm": "html",
+    ".html": "html",
+    ".json": "json",
+    ".md": "markdown",
+    ".png": "png",
+    ".py": "python",
+    ".svg": "svg",
+    ".tex": "latex",
+    ".txt": "text",
+}
+
+
+class Output:
+    """Takes pages as they are made: text leaves at once, any other format when all are there."""
+
+    def __init__(self, format: str, path: Path | None, schema: str) -> None:
+        self.format, self.path, self.schema = format, path, schema
+        self._scenes: list[Scene] = []
+        self._data: dict[str, Any] = {}
+        self._script: str | None = None
+        self._at_once = format == "text" and path is None
+
+    def page(self, name: str, scene: Scene, data: Any, script: Callable[[], str] | None = None) -> None:
+        """Add a page: its name and value in JSON, its scene, and the Python that proves its numbers."""
+        self._data[name] = data
+        self._scenes.append(scene)
+        if self.format == "python" and self._script is None and script is not None:
+            self._script = script()
+        if self._at_once:
+            before = "\n" if len(self._scenes) > 1 else ""
+            write(before + self._drawn(scene), None)
+
+    def close(self) -> None:
+        """Write what did not leave at once."""
+        if self.format == "json":
+            text = json.dumps({"schema": self.schema, **self._data}, ensure_ascii=False, indent=2)
+            write(text + "\n", self.path)
+        elif self.format == "python":
+            if self._script is None:
+                raise InputError("--format python needs one derivation; nothing here has one")
+            write(self._script, self.path)
+        elif not self._at_once:
+            write(self._drawn(_joined(self._scenes)), self.path)
+
+    def _drawn(self, scene: Scene) -> Any:
+        from riverhead.render import render
+
+        colour = self._at_once and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        width = max(shutil.get_terminal_size().columns, 24) if self._at_once else 80
+        return render(scene, self.format, width=width, colour=bool(colour))
+
+
+def _joined(scenes: list[Scene]) -> Scene:
+    """One scene of several: the title of the first, the others' as headings."""
+    from riverhead.scene import Scene, Text
+
+    first, *others = scenes
+    parts = list(first.parts)
+    for scene in others:
+        parts += [Text((scene.title,), "heading"), *scene.parts]
+    return Scene(first.title, tuple(parts))
+
+
+def write(output: str | bytes, path: Path | None) -> None:
+    """Send ``output`` to standard output, or to ``path``: whole or not at all."""
+    if path is None:
+        stream = click.get_binary_stream("stdout")
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        stream.write(output if isinstance(output, bytes) else output.encode(encoding, "replace"))
+        stream.flush()
+        return
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(handle, "wb") as file:
+            file.write(output if isinstance(output, bytes) else output.encode("utf-8"))
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes files that only their owner can read
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

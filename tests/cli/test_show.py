@@ -1,0 +1,204 @@
+"""``riverhead show`` as a user runs it: the real process, its output, where it goes, how it exits."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+SENTENCE = "The river bank flooded"
+RIVERHEAD = str(Path(sysconfig.get_path("scripts")) / "riverhead")
+
+
+@pytest.fixture
+def run(tmp_path: Path):
+    """Run riverhead in an empty folder, offline, with no model in its cache unless ``cache`` says where."""
+
+    def run(*words: str, code: int = 0, cache: Path | None = None, stdin: bytes = b"", **environment: str):
+        ran = subprocess.run(
+            [RIVERHEAD, *words],
+            input=stdin,
+            capture_output=True,
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "RIVERHEAD_CACHE": str(cache or tmp_path / "cache"),
+                "RIVERHEAD_OFFLINE": "1",
+                "COLUMNS": "80",
+                **environment,
+            },
+        )
+        assert ran.returncode == code, (ran.stdout.decode(), ran.stderr.decode())
+        return ran
+
+    return run
+
+
+def test_the_whiteboard_has_the_golden_numbers(run) -> None:
+    ran = run("show", SENTENCE)
+    board = ran.stdout.decode()
+    for row in (
+        r"▸ bank +1 +4 +3 +2",
+        r"÷ √2 +0\.707 +2\.828 +2\.121 +1\.414",
+        r"exp +2\.028 +16\.92 +8\.342 +4\.113 +31\.40",
+        r"weight +0\.065 +0\.539 +0\.266 +0\.131 +1\.000",
+        r"bank′ = \(0\.604, 0\.266\)",
+    ):
+        assert re.search(row, board), row
+    assert max(map(len, board.splitlines())) <= 80
+    assert "\x1b" not in board
+
+
+def test_without_the_model_a_hint_of_one_line_goes_to_stderr(run) -> None:
+    hint = run("show", SENTENCE).stderr.decode()
+    assert "riverhead models fetch smollm2" in hint
+    assert len(hint.strip().splitlines()) == 1
+
+
+def test_a_sentence_without_vectors_needs_the_model(run) -> None:
+    ran = run("show", "nobody gave vectors for this", code=3)
+    assert "riverhead models fetch smollm2" in ran.stderr.decode()
+    assert ran.stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("switch", "before", "after"),
+    [
+        (["--causal"], "0.131", "0"),
+        (["--no-scale"], "0.539", "0.644"),
+        (["--temperature", "0.5"], "0.539", "0.7"),
+        (["--set", "k.river=0,2"], "4", "2"),
+    ],
+    ids=lambda value: "".join(value),
+)
+def test_a_switch_prints_what_changed_before_and_after(run, switch, before, after) -> None:
+    changed = run("show", SENTENCE, *switch).stdout.decode()
+    assert re.search(rf"{re.escape(before)}\S* → {re.escape(after)}", changed), changed
+    assert "hands over" not in changed
+
+
+def test_a_colder_dictionary_turns_hard(run) -> None:
+    swept = run("show", "soft_dictionary", "--temperature", "1,0.1,0.01").stdout.decode()
+    assert all(value in swept for value in ("1.848", "1.000"))
+
+
+def test_two_sentences_two_destinations(run) -> None:
+    page = run("show", "money bank grows", "--beside", "river bank flows").stdout.decode()
+    assert all(value in page for value in ("0.753", "0.591", "0.448", "0.845", "0.914"))
+
+
+@pytest.mark.parametrize("format", ["markdown", "latex", "html", "svg", "png", "json", "python"])
+def test_every_format_holds_the_same_numbers(run, tmp_path: Path, format: str) -> None:
+    shown = run("show", SENTENCE, "--no-model", "--format", format).stdout
+    if format == "png":
+        assert shown.startswith(b"\x89PNG")
+        return
+    text = shown.decode()
+    if format == "svg":
+        ElementTree.fromstring(text)
+    if format == "json":
+        assert json.loads(text)["schema"] == "riverhead.show/1"
+        assert "0.5387" in text
+    elif format == "python":
+        assert subprocess.run([sys.executable, "-c", text]).returncode == 0
+    else:
+        assert all(number in text for number in ("16.92", "8.342", "0.539", "0.604"))
+
+
+def test_a_file_says_its_format_by_its_ending_and_comes_whole(run, tmp_path: Path) -> None:
+    assert run("show", SENTENCE, "--no-model", "-o", "board.html").stdout == b""
+    assert (tmp_path / "board.html").read_text("utf-8").startswith("<!doctype html>")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["board.html"]
+
+
+def test_a_file_that_cannot_be_written_is_said(run) -> None:
+    ran = run("show", SENTENCE, "--no-model", "-o", "no/such/folder.html", code=3)
+    assert "no/such" in ran.stderr.decode()
+
+
+def test_vectors_of_ones_own(run, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('tokens = ["a", "|</script>"]\ne = [[1, 0], [1, 1]]\n')
+    assert "|</script>" in run("show", "--vectors", "mine.toml").stdout.decode()
+    (tmp_path / "bad.json").write_text('{"tokens": ["a"], "q": [[1, 2]], "k": [[1]], "v": [[1]]}')
+    assert "d_k" in run("show", "--vectors", "bad.json", code=2).stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["show"], "give the text once"),
+        (["show", SENTENCE, "--file", "-"], "give the text once"),
+        (["show", SENTENCE, "--focus", "ocean", "--no-model"], "ocean"),
+        (["show", SENTENCE, "--set", "k.ocean=1,2"], "ocean"),
+        (["show", SENTENCE, "--temperature", "warm"], "warm"),
+        (["show", SENTENCE, "--temperature", "0"], "temperature"),
+        (["show", "no vectors here", "--causal"], "no toy vectors"),
+        (["show", SENTENCE, "--format", "word"], "word"),
+        (["nonsense"], "nonsense"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_usage_exits_2_and_says_what_is_wrong(run, words, says) -> None:
+    said = run(*words, code=2).stderr.decode()
+    assert says in said
+    assert "Traceback" not in said
+
+
+def test_text_comes_from_a_file_or_standard_input(run, tmp_path: Path) -> None:
+    (tmp_path / "sentence.txt").write_text(SENTENCE + "\n")
+    board = run("show", SENTENCE).stdout
+    assert run("show", "--file", "sentence.txt").stdout == board
+    assert run("show", "-", stdin=SENTENCE.encode()).stdout == board
+    assert "UTF-8" in run("show", "-", stdin=b"\xff\xfe", code=2).stderr.decode()
+
+
+def test_an_ascii_terminal_is_no_reason_to_crash(run) -> None:
+    run("show", SENTENCE, PYTHONIOENCODING="ascii")
+
+
+def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [RIVERHEAD, "show", SENTENCE, "--no-model"]
+    ran = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_help_shows_examples(run) -> None:
+    for words in (["--help"], ["show", "--help"], ["models", "--help"], ["doctor", "--help"]):
+        assert "Example" in run(*words).stdout.decode()
+
+
+def test_doctor_says_what_is_there(run) -> None:
+    found = json.loads(run("doctor", "--json").stdout)
+    assert found["schema"] == "riverhead.doctor/1"
+    assert found["models"] == "none fetched"
+
+
+@pytest.mark.model
+def test_the_real_heads_with_their_three_answers(run, smollm2_folder: Path) -> None:
+    cache = smollm2_folder.parent.parent
+    page = run("show", SENTENCE, cache=cache).stdout.decode()
+    number = r" +\d\.\d{3}"
+    rows = dict(re.findall(rf"^[▸ ] (L\d+\.H\d+){number}{number}{number}{number}  (.+)$", page, re.M))
+    assert "previous-token" in rows["L16.H0"]
+    assert "looks for river" in rows["L9.H7"]
+    assert "any noun" in rows["L4.H2"]
+    assert re.search(r"bank cannot see flooded", page)
+    assert '"," 0.20' in page
+
+
+@pytest.mark.model
+def test_one_block_with_its_shapes(run, smollm2_folder: Path) -> None:
+    cache = smollm2_folder.parent.parent
+    page = run("show", SENTENCE, "--block", "4", cache=cache).stdout.decode()
+    assert "9 × 4 × 64" in page
+    assert "L30" in run("show", SENTENCE, "--block", "30", cache=cache, code=2).stderr.decode()
