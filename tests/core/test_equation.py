@@ -212,7 +212,7 @@ def test_one_key_takes_all_whatever_its_score():
 def test_huge_scores_neither_overflow_nor_tie(dtype):
     q, k = np.array([[1e15]], dtype), np.array([[1e15], [-1e15]], dtype)
     found = attention(q, k, np.array([[1.0], [2.0]], dtype), scale=1)
-    assert found.scores.tolist() == [[q[0, 0] ** 2, -(q[0, 0] ** 2)]]  # ±1e30
+    np.testing.assert_allclose(found.scores, [[1e30, -1e30]], rtol=2 * np.finfo(dtype).eps)
     assert found.weights.tolist() == [[1, 0]]
     near = attention([[1.0]], [[1000.0], [999.0]], np.eye(2))
     np.testing.assert_allclose(near.weights, [[0.731058579, 0.268941421]], rtol=0, atol=5e-10)
@@ -228,6 +228,12 @@ def test_subnormal_numbers_count():
     found = attention([[least]], [[0.0], [1.0]], [[8 * least], [8 * least]], scale=1)
     assert found.weights.tolist() == [[0.5, 0.5]]
     assert found.out.tolist() == [[8 * least]]
+
+
+def test_a_bias_below_what_float32_holds_hides_there():
+    q, k, v = (np.ones(shape, np.float32) for shape in ((2, 1), (3, 1), (3, 1)))
+    found = attention(q, k, v, bias=np.array([[0, 0, -1e300], [-1e300] * 3]))
+    assert found.weights.tolist() == [[0.5, 0.5, 0], [0, 0, 0]]
 
 
 POISONS = [np.nan, np.inf, -np.inf, 1e308]

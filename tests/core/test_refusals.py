@@ -89,6 +89,13 @@ def test_a_mask_for_other_heads_or_another_batch():
         attention(q, k, v, mask=np.ones((3, 1, 1, 1), bool))
 
 
+LONG = pytest.param(
+    "longdouble",
+    "float64",
+    marks=pytest.mark.skipif(np.dtype("g").itemsize == 8, reason="longdouble is float64"),
+)
+
+
 @pytest.mark.parametrize("name", ["q", "k", "v"])
 @pytest.mark.parametrize(
     ("dtype", "remedy"),
@@ -98,6 +105,7 @@ def test_a_mask_for_other_heads_or_another_batch():
         ("complex128", "float64"),
         ("float16", "float32"),
         ("O", "float64"),
+        LONG,
     ],
 )
 def test_numbers_of_another_kind(name, dtype, remedy):

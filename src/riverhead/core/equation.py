@@ -50,8 +50,8 @@ def attention(
     >>> attention([[2.0, 1.0]], k=[river, bank], v=[[1.0, 0.0], [0.0, 1.0]]).weights.round(3)
     array([[0.67, 0.33]])
     """
-    given = arrange(q, k, v, scale, mask, bias, causal, align, window, softcap, sinks)
     with np.errstate(all="ignore"):  # ∞ and NaN are results here, not accidents
+        given = arrange(q, k, v, scale, mask, bias, causal, align, window, softcap, sinks)
         scores = (given.scale * given.q) @ given.k.swapaxes(-1, -2)  # (..., G, group·T_q, T_k)
         scores = scores.reshape(given.shape)  # (..., H, T_q, T_k)
         if given.softcap is not None:

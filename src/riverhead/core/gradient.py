@@ -37,16 +37,18 @@ def attention_gradient(
     >>> attention_gradient([[1.0]], q, k, v).d_k.ravel()  # 1/2 · (4 − 2) · q, up for one, down for the other
     array([-1.,  1.])
     """
-    given = arrange(q, k, v, **options)
-    found = attention(q, k, v, **options)
-    d_out = floats("d_out", d_out).astype(found.out.dtype, copy=False)
-    if d_out.shape != found.out.shape:
-        raise ShapeError(f"d_out is {d_out.shape}, out is {found.out.shape}; each number of out has its own")
-
-    hidden = given.hidden_blocks()  # (..., G, group·T_q, T_k)
-    weights, d_out = given.blocks(found.weights), given.blocks(d_out)
     with np.errstate(all="ignore"):
-        d_weights = d_out @ given.v.swapaxes(-1, -2)  # (..., G, group·T_q, T_k)
+        given = arrange(q, k, v, **options)
+        found = attention(q, k, v, **options)
+        d_out = floats("d_out", d_out).astype(found.out.dtype, copy=False)
+        if d_out.shape != found.out.shape:
+            raise ShapeError(
+                f"d_out is {d_out.shape}, out is {found.out.shape}; each number of out has its own"
+            )
+
+        hidden = given.hidden_blocks()  # (..., G, group·T_q, T_k), as all below
+        weights, d_out = given.blocks(found.weights), given.blocks(d_out)
+        d_weights = d_out @ given.v.swapaxes(-1, -2)
         np.copyto(d_weights, 0, where=hidden)
         mean = (weights * d_weights).sum(axis=-1, keepdims=True)
         d_dots = weights * (d_weights - mean) * given.scale

@@ -81,16 +81,17 @@ def arrange(
     shape = (T_q, T_k) if one_head else (*batch, H, T_q, T_k)
     q, k, v = (np.broadcast_to(x.astype(dtype, copy=False), batch + x.shape[-3:]) for x in (q, k, v))
 
-    added = None if bias is None else _broadcasting("bias", floats("bias", bias), shape).astype(dtype)
+    if bias is not None:
+        bias = _broadcasting("bias", floats("bias", bias), shape).astype(dtype)
     visible = None if mask is None else _broadcasting("mask", booleans("mask", mask), shape)
-    visible = masks.combine(visible, _positional(T_q, T_k, causal, align, window), _additive(added))
+    visible = masks.combine(visible, _positional(T_q, T_k, causal, align, window), _additive(bias))
     return Inputs(
         q=q.reshape(*batch, G, H // G * T_q, d_k),
         k=k,
         v=v,
         scale=1 / math.sqrt(d_k) if scale is None else number("scale", scale),
         softcap=None if softcap is None else number("softcap", softcap, above=0),
-        bias=added,
+        bias=bias,
         hidden=np.zeros((), np.bool_) if visible is None else ~visible,
         sinks=None if sinks is None else _sinks(sinks, H, dtype).reshape(*shape[-3:-2], 1, 1),
         shape=shape,
