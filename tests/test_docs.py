@@ -1,4 +1,4 @@
-"""What docstrings, README and docs print is what a reader gets: every example runs, every output is compared."""
+"""What docstrings, README and docs print is what a reader gets: every example runs and is compared."""
 
 from __future__ import annotations
 
@@ -57,9 +57,7 @@ def consoles() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.model
-@pytest.mark.parametrize(
-    ("page", "command", "output"), consoles(), ids=lambda value: value.split("\n")[0][:60]
-)
+@pytest.mark.parametrize(("page", "command", "output"), consoles(), ids=lambda value: value[:50])
 def test_consoles_print_what_they_say(page: str, command: str, output: str, smollm2_folder: Path) -> None:
     words = shlex.split(command)
     assert words[0] == "riverhead", f"{page}: only riverhead's own output is promised"
@@ -103,7 +101,8 @@ def test_every_dependency_has_its_line_in_the_architecture() -> None:
     described = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
     for requirement in project["dependencies"]:
         name = re.match(r"[a-z0-9-]+", requirement)
-        assert name and f"| {name[0]} |" in described, requirement
+        assert name is not None
+        assert f"| {name[0]} |" in described, requirement
 
 
 def test_import_is_light() -> None:

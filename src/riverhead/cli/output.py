@@ -11,8 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from riverhead.errors import InputError
 
 if TYPE_CHECKING:
@@ -88,7 +86,7 @@ def _joined(scenes: list[Scene]) -> Scene:
 def write(output: str | bytes, path: Path | None) -> None:
     """Send ``output`` to standard output, or to ``path``: whole or not at all."""
     if path is None:
-        stream = click.get_binary_stream("stdout")
+        stream = sys.stdout.buffer
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         stream.write(output if isinstance(output, bytes) else output.encode(encoding, "replace"))
         stream.flush()

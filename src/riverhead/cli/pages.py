@@ -57,9 +57,7 @@ def _toy(toy: Example | None, text: str | None) -> Example:
         from riverhead.derivation import examples
 
         known = ", ".join(repr(known.sentence or known.name) for known in examples())
-        raise InputError(
-            f"{text!r} has no toy vectors; give them with --vectors FILE, or take one of {known}"
-        )
+        raise InputError(f"{text!r} has no toy vectors; give --vectors FILE, or one of {known}")
     return toy
 
 

@@ -50,16 +50,13 @@ def temperatures(ctx: click.Context, option: click.Parameter, value: str | None)
 @click.option("--model", "name", default="smollm2", show_default=True, help="A model's name, or a GGUF file.")
 @click.option("--head", metavar="L9.H7", help="The head to derive; the default is the most telling one.")
 @click.option("--control", metavar="TEXT", help="The same heads on a second sentence.")
-@click.option(
-    "--block", type=int, help="One block of the model instead: shapes, norms, what each part added."
-)
+@click.option("--block", type=int, help="One block of the model: shapes, and what each part added.")
 @click.option("--no-model", is_flag=True, help="The whiteboard alone.")
 @click.option("--yes", is_flag=True, help="Fetch the model without asking.")
 @click.option("--offline", is_flag=True, help="Never touch the network.")
 @format_option(*FORMATS)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to a file; its ending says how.")
-@click.pass_context
-def show(ctx: click.Context, text: str | None, file: str | None, vectors: Path | None, **asked: Any) -> None:
+def show(text: str | None, file: str | None, vectors: Path | None, **asked: Any) -> None:
     """Attention worked by hand for TEXT, then the heads of a real model that reads it.
 
     A sentence with toy vectors gets the whiteboard; --causal, --no-scale, --temperature and --set print only
@@ -69,7 +66,10 @@ def show(ctx: click.Context, text: str | None, file: str | None, vectors: Path |
     from riverhead.cli import pages
 
     path: Path | None = asked["output"]
-    if path is not None and ctx.get_parameter_source("format") is click.core.ParameterSource.DEFAULT:
+    if (
+        path is not None
+        and click.get_current_context().get_parameter_source("format") is click.core.ParameterSource.DEFAULT
+    ):
         asked["format"] = SUFFIXES.get(path.suffix.lower(), asked["format"])
     output = Output(asked["format"], path, "riverhead.show/1")
     if vectors is None or text is not None or file is not None:

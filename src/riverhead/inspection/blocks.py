@@ -23,7 +23,7 @@ WORDS = {  # what each array of a block is, in the words of the lessons
 
 
 def block_scene(reading: Reading, block: Block, *, digits: int | None = None) -> Scene:
-    """Return the sheet of one block: shapes, and lengths (L2) before, of each part, and after, token by token.
+    """Return the sheet of one block: shapes, and each token's length (L2) before, of each part, after.
 
     Source: Touvron et al. 2023 (LLaMA), §2.2: pre-normalisation, SwiGLU, rotary positions.
     """
