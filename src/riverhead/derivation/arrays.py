@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,15 +49,17 @@ def split(name: str, array: NDArray[np.float64], n_heads: int) -> NDArray[np.flo
 
 def flags(name: str, value: Any) -> Bools:
     """Return ``value (T_q, T_k)`` or (H, T_q, T_k) as frozen booleans; True = may attend."""
-    _check_nested(name, value, ())
-    array = np.asarray(_on_cpu(value))
+    value = _on_cpu(value)
+    _check_nested(name, value, _flag)
+    array = np.asarray(value)
     if array.dtype != bool:
         raise DtypeError(f"{name} is {array.dtype}; it takes booleans, True = may attend")
     if array.ndim == 4 and array.shape[0] == 1:
         array = array[0]
-    if array.ndim not in (2, 3):
+    if array.ndim not in (2, 3) or not array.size:
         raise ShapeError(f"{name} has {_axes(array)}; it needs (T_q, T_k) or (heads, T_q, T_k)")
-    array = array.reshape(-1, *array.shape[-2:])
+    _check_size(name, array.size)
+    array = array if array.ndim == 3 else array[None]
     return tuple(tuple(tuple(bool(cell) for cell in row) for row in head) for head in array)
 
 
@@ -89,10 +91,8 @@ def number(name: str, value: Any) -> float:
 def _numbers(name: str, value: Any) -> NDArray[np.float64]:
     """Return any nesting of finite numbers as a float64 array."""
     value = _on_cpu(value)
-    _check_nested(name, value, ())
-    size = math.prod(np.shape(value)) if hasattr(value, "shape") else 0
-    if size > MOST_NUMBERS:
-        raise InputError(f"{name} has {size:,} numbers; a derivation takes up to {MOST_NUMBERS:,} at a time")
+    _check_nested(name, value, number)
+    _check_size(name, math.prod(getattr(value, "shape", ())))
     try:
         array = np.asarray(value, dtype=np.float64 if isinstance(value, list | tuple) else None)
     except (TypeError, ValueError) as error:
@@ -108,6 +108,11 @@ def _numbers(name: str, value: Any) -> NDArray[np.float64]:
     return array
 
 
+def _check_size(name: str, size: int) -> None:
+    if size > MOST_NUMBERS:
+        raise InputError(f"{name} has {size:,} numbers; a derivation takes up to {MOST_NUMBERS:,} at a time")
+
+
 def _on_cpu(value: Any) -> Any:
     """Bring a tensor, known by its ways (torch is never imported here), to an array NumPy can read."""
     if not hasattr(value, "detach"):
@@ -116,22 +121,26 @@ def _on_cpu(value: Any) -> Any:
     return (tensor.double() if tensor.is_floating_point() else tensor).numpy()
 
 
-def _check_nested(name: str, value: Any, at: tuple[int, ...]) -> None:
-    """Name the row that is too short, or the entry that is no number, in nested lists."""
-    where = name + "".join(f"[{n}]" for n in at)
+def _flag(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise DtypeError(f"{name} is {str(value)[:40]!r}; it takes True (may attend) or False")
+
+
+def _check_nested(name: str, value: Any, check: Callable[[str, Any], object], depth: int = 0) -> None:
+    """Name the row of nested lists that is too short, or the entry that ``check`` refuses."""
     if not isinstance(value, list | tuple):
         if not hasattr(value, "shape"):
-            number(where, value)
+            check(name, value)
         return
-    if len(at) == DEEPEST:
-        raise ShapeError(f"{where} is a list still; {name} has at most {DEEPEST} axes")
-    lengths = [len(item) if isinstance(item, Sequence) else None for item in value]
+    if depth == DEEPEST:
+        raise ShapeError(f"{name} is a list still; at most {DEEPEST} axes are read")
+    lengths = [len(item) if isinstance(item, list | tuple) else None for item in value]
     odd = next((n for n, length in enumerate(lengths) if length != lengths[0]), None)
     if odd is not None:
         first, found = (f"has {n}" if n is not None else "is a number" for n in (lengths[0], lengths[odd]))
-        raise ShapeError(f"{where}[{odd}] {found}, {where}[0] {first}; every row needs as many numbers")
+        raise ShapeError(f"{name}[{odd}] {found}, {name}[0] {first}; every row needs as many numbers")
     for n, item in enumerate(value):
-        _check_nested(name, item, (*at, n))
+        _check_nested(f"{name}[{n}]", item, check, depth + 1)
 
 
 def _drop_batch(name: str, array: NDArray[np.float64], axes: int) -> NDArray[np.float64]:

@@ -32,7 +32,7 @@ class Digits:
         """Return the digits asked for, or the usual ones."""
         if digits is None:
             return cls()
-        if whole("digits", digits) > MOST_DIGITS:
+        if whole("digits", digits, least=0) > MOST_DIGITS:
             raise InputError(f"digits is {digits}; a float64 has up to {MOST_DIGITS}")
         return cls(digits)
 
@@ -44,11 +44,13 @@ class Digits:
             return significant(value, self.decimals + 1) if value else plain(0)
         if step in ("scores", "masked"):
             return self._short(value) or fixed(value, self.decimals)
-        return self._short(value) or significant(value, self.decimals + (step == "dots"))
+        if step == "dots":
+            return self._short(value) or significant(value, self.decimals + 1)
+        return self.operand(value)
 
     def operand(self, value: float) -> Number:
         """Show a number that enters a calculation."""
-        return self._short(value) or significant(value, self.decimals)
+        return self._short(value) or significant(value, max(self.decimals, 1))
 
     def _short(self, value: float) -> Number | None:
         return plain(value) if abs(value) < 1e6 and round(value, min(self.decimals, 4)) == value else None

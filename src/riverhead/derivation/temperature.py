@@ -20,7 +20,7 @@ def sweep(
     derivation: Derivation,
     temperatures: Sequence[float] = TEMPERATURES,
     *,
-    focus: str | int = 0,
+    focus: str | int | None = None,
     digits: int | None = None,
 ) -> Scene:
     """Return the weights and the output of one query at each temperature, one table for each head.
@@ -31,7 +31,7 @@ def sweep(
     if not temperatures:
         raise InputError("a sweep needs at least one temperature")
     shown, given = Digits.of(digits), derivation.given
-    row = position(given.tokens, focus, "focus")
+    row = 0 if focus is None else position(given.tokens, focus, "focus")
     runs = [derivation.but(temperature=temperature) for temperature in temperatures]
     parts: list[Part] = []
     for head in range(given.n_heads):

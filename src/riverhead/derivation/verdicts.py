@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from riverhead.derivation.scaling import multiplier, shift
+from riverhead.derivation.steps import KINDS
 from riverhead.errors import InputError
 from riverhead.numbers import Interval, Rounding, Verdict, judge, read
 
@@ -102,12 +103,12 @@ def judge_cell(
         number = read(printed)
         same = Rounding(max(number.decimals, number.digits - 1))  # 16.9 stands beside 2.83, 6% beside 0.71
         digits = dict.fromkeys(derivation.names, same)
-    unknown = [name for name in digits if name not in derivation.names]
+    unknown = [name for name in digits if name not in KINDS]
     if unknown:
-        raise InputError(f"digits names {unknown[0]!r}; the steps are {', '.join(derivation.names)}")
+        raise InputError(f"digits names {unknown[0]!r:.60}; the steps are {', '.join(KINDS)}")
     parsed = {name: Rounding.parse(d) if isinstance(d, str) else d for name, d in digits.items()}
     carried = Carried(derivation, parsed)
     if j is not None:
-        return judge(printed, row[j], carried.cell(step, head, i, j))
+        return judge(printed, row[j], carried.kept(step, head, i, j))
     total = Interval.sum(carried.kept(step, head, i, n) for n in range(len(row)))
     return judge(printed, float(np.sum(row)), total)
