@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import os
 import tempfile
 from collections.abc import Callable
@@ -149,23 +150,24 @@ def _windows(model: Model, T: int) -> NDArray[np.intp]:
 def _kept(folder: Path, name: str, shape: tuple[int, ...], measure: Callable[[], Array]) -> Array:
     """Read a measurement from the model's folder, or make it and leave it there if the folder allows."""
     digest = hashlib.sha256(f"{VERSION} {reference_text()}".encode()).hexdigest()[:12]
-    file = folder / f"{name}-{digest}.npy"
-    with contextlib.suppress(OSError, ValueError):  # absent or cut short: measured again
-        kept = np.load(file, mmap_mode="r", allow_pickle=False)
-        if kept.shape == shape and kept.dtype == np.float32 and np.isfinite(kept).all():
-            return np.asarray(kept)
+    file = folder / f"{name}-{digest}.f32"  # the bare numbers: no header to believe
+    with contextlib.suppress(OSError):
+        if file.stat().st_size == 4 * math.prod(shape):
+            kept = np.fromfile(file, "<f4").reshape(shape)
+            if np.isfinite(kept).all():
+                return kept
     measured = measure()
     with contextlib.suppress(OSError):  # a folder that cannot be written: used, not kept
-        _write(file, measured)
+        _write(file, measured.astype("<f4").tobytes())
     return measured
 
 
-def _write(file: Path, array: Array) -> None:
+def _write(file: Path, data: bytes) -> None:
     """Write beside and rename, so that nobody ever reads half a file."""
     handle, beside = tempfile.mkstemp(dir=file.parent, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
-            np.save(stream, array, allow_pickle=False)
+            stream.write(data)
         os.replace(beside, file)
     except BaseException:
         os.unlink(beside)

@@ -89,12 +89,12 @@ def find(words: Sequence[Word], name: str) -> Word:
     ]
     if not same:
         there = ", ".join(dict.fromkeys(w.text for w in words))
-        raise InputError(f"the text has no word {wanted!r}; its words are: {there or 'none'}")
+        raise InputError(f"the text has no word {wanted!r:.60}; its words are: {there or 'none'}")
     if not ordinal:
         return same[-1]
     ordinals = {str(n): word for n, word in enumerate(same, 1)}
     if ordinal not in ordinals:
         raise InputError(
-            f"{name!r}: the text has {wanted!r} {len(same)} times; choose from #1 to #{len(same)}"
+            f"{name!r:.60}: the text has {wanted!r} {len(same)} times; choose from #1 to #{len(same)}"
         )
     return ordinals[ordinal]

@@ -1,0 +1,108 @@
+"""A model small enough to be written out again in plain loops: its heads see tokens and places alone."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+LAYERS, HEADS, KV_HEADS, D_K, D_V, VOCABULARY = 2, 6, 3, 5, 7, 4099
+LETTERS_A_TOKEN = 6
+OPENING = "<s>"
+
+
+class FakeTokenizer:
+    """Cuts a text before each space and sign, then every six letters; ids are given out as spellings come."""
+
+    def __init__(self, opens: bool) -> None:
+        self._spellings = [OPENING]
+        self._opening = [0] if opens else []
+        self.special_ids = frozenset({0})
+
+    def ids(self, text: str, *, add_bos: bool = True) -> list[int]:
+        parts = re.findall(rf"<s>|[ ]?\w{{1,{LETTERS_A_TOKEN}}}|[^\w]", text)
+        for part in parts:
+            if part not in self._spellings:
+                self._spellings.append(part)
+        return self._opening * add_bos + [self._spellings.index(part) for part in parts]
+
+    def spelled(self, token_id: int) -> bytes:
+        return self._spellings[token_id].encode()
+
+    def pieces(self, token_ids: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self._spellings[i] if i < len(self._spellings) else f"#{i}" for i in token_ids)
+
+
+@dataclass
+class FakeModel:
+    folder: Path
+    opens: bool = False
+    name: str = "fake"
+    runs: list[tuple[int, int]] = field(default_factory=list)  # the (B, T) of each
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng(11)
+        self.config = SimpleNamespace(n_layers=LAYERS, n_heads=HEADS, n_kv_heads=KV_HEADS, context_length=511)
+        self.tokenizer = FakeTokenizer(self.opens)
+        self.token_q = rng.standard_normal((LAYERS, HEADS, VOCABULARY, D_K)).astype(np.float32)
+        self.token_k = rng.standard_normal((LAYERS, KV_HEADS, VOCABULARY, D_K)).astype(np.float32)
+        self.token_v = rng.standard_normal((LAYERS, KV_HEADS, VOCABULARY, D_V)).astype(np.float32)
+        self.place = rng.standard_normal((LAYERS, 512, D_K)).astype(np.float32)
+        self.unembedding = rng.standard_normal((LAYERS, HEADS, D_V, 13)).astype(np.float32)
+
+    def tokenize(self, text: str) -> list[int]:
+        return self.tokenizer.ids(text)
+
+    def qkv(self, layer: int, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        place = self.place[layer, : ids.shape[1]]
+        q = self.token_q[layer][:, ids].swapaxes(0, 1) + place
+        k = self.token_k[layer][:, ids].swapaxes(0, 1) + place
+        return q, k, self.token_v[layer][:, ids].swapaxes(0, 1)
+
+    def run(
+        self,
+        token_ids: Any,
+        *,
+        without: Sequence[Iterable[tuple[int, int]]] | None = None,
+        watch: Callable[..., None] | None = None,
+    ) -> Any:
+        ids = np.asarray(token_ids)
+        self.runs.append(ids.shape)
+        for layer in range(LAYERS):
+            if watch is not None:
+                watch(layer, *self.qkv(layer, ids))
+        off = [set(heads) for heads in without or [()] * len(ids)]
+        return SimpleNamespace(
+            logits=lambda rows: np.array(
+                [
+                    [self.logits(item.tolist(), row, gone) for row in rows]
+                    for item, gone in zip(ids, off, strict=True)
+                ]
+            )
+        )
+
+    def logits(self, ids: list[int], row: int, off: Iterable[tuple[int, int]] = ()) -> np.ndarray:
+        """The sum of what the heads that are on hand over, each through a matrix of its own, (13,)."""
+        total = np.zeros(13)
+        for layer, head in np.ndindex(LAYERS, HEADS):
+            if (layer, head) not in off:
+                _, _, v = self.qkv(layer, np.array([ids]))
+                out = sum(w * v[0, head // 2, j] for j, w in enumerate(self.row(ids, layer, head, row)))
+                total += out @ self.unembedding[layer, head]
+        return total
+
+    def row(self, ids: list[int], layer: int, head: int, i: int) -> list[float]:
+        """One row of weights in plain float64, over the keys up to ``i``; two heads read a kv head."""
+        q, k, _ = (x.astype(np.float64) for x in self.qkv(layer, np.array([ids[: i + 1]])))
+        exps = [math.exp(q[0, head, i] @ k[0, head // 2, j] / math.sqrt(D_K)) for j in range(i + 1)]
+        return [e / math.fsum(exps) for e in exps]
+
+
+# float32 scores of up to |q||k|/√d_k ≈ 30 are off by 30 · 2⁻²⁴ · d_k or so, and a weight by as much of itself
+WEIGHT_BOUND = 30 * (D_K + 2) * 2.0**-24
