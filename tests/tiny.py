@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import subprocess
 import sys
 import textwrap
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,9 +85,9 @@ def write_gguf(path: Path, seed: int = 0) -> Path:
     return path
 
 
-def write_wheel(path: Path, members: dict[str, bytes]) -> Path:
+def write_wheel(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
     """Zip ``members`` under exactly the names given, however hostile."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(path, "w", method) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
     return path
@@ -170,16 +173,22 @@ class Tiny:
                 with open(stem + ".hold", "rb") as hold: hold.read()
         """)
 
-    def process(self, code: str) -> subprocess.Popen[str]:
-        """Start a Python that runs ``code`` after `setup`."""
-        return subprocess.Popen(
+    @contextmanager
+    def process(self, code: str) -> Iterator[subprocess.Popen[str]]:
+        """Run a Python with ``code`` after `setup`; a test that fails does not wait for it."""
+        with subprocess.Popen(
             [sys.executable, "-c", self.setup + textwrap.dedent(code)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,  # so that a test can send Ctrl-C to it and to its pip, as a terminal does
-        )
+        ) as process:
+            try:
+                yield process
+            except BaseException:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
 
     def left_over(self) -> list[str]:
         """Every file in the cache that belongs to no finished model."""
