@@ -135,7 +135,7 @@ def _advance(char: str) -> float:
 
 
 def flow(runs: tuple[str | Math, ...], room: float) -> list[Runs]:
-    """Return words and formulas as lines of at most ``room`` em, cut at spaces and at signs where possible."""
+    """Return words and formulas as lines of at most ``room`` em, cut at spaces and signs where it can be."""
     lines: list[list[Run]] = [[]]
     for before, chunk in _chunks(runs, room):
         glue = _upright(" ") if before and lines[-1] else ()
@@ -161,7 +161,7 @@ def _chunks(runs: tuple[str | Math, ...], room: float) -> list[tuple[bool, Runs]
         for at, part in enumerate(parts):
             space = space or at > 0
             shown = runs_of(part)
-            if shown[:1] == _upright(" ") and not isinstance(part, str):  # a piece that begins with its sign
+            if shown[:1] == _upright(" ") and not isinstance(part, str):  # its sign's
                 shown = shown[1:]
             if not shown:
                 continue

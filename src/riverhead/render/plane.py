@@ -88,7 +88,8 @@ def draw(plane: Plane) -> Drawing:
     lines = [(at((x, low)), at((x, high))) for x in across] + [(at((left, y)), at((right, y))) for y in up]
     width, height = (right - left) * scale + 2 * MARGIN, (high - low) * scale + 2 * MARGIN
     ticks = [
-        Label(at((x, low))[0] - _width(plain(x).text) / 2, height - MARGIN / 3, plain(x).text) for x in across
+        Label(at((x, low))[0] - _width(plain(x).text) / 2, height - MARGIN + 18, plain(x).text)
+        for x in across
     ]
     ticks += [
         Label(MARGIN * 0.7 - _width(plain(y).text), at((left, y))[1] + SIZE / 3, plain(y).text) for y in up

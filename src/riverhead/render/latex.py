@@ -1,0 +1,101 @@
+"""A scene as LaTeX: a document for LuaLaTeX, or a fragment to put into one's own."""
+
+from __future__ import annotations
+
+from riverhead.render.grid import Grid, grid
+from riverhead.render.latex_math import escaped, inline, latex_math
+from riverhead.render.latex_plane import picture
+from riverhead.render.latex_table import tabulars
+from riverhead.render.plain import aside, visible_lines
+from riverhead.render.walk import Walker
+from riverhead.scene import Code, Fold, Formula, Math, Matrix, Plane, Scene, Table, Text
+
+__all__ = ["document", "fragment"]
+
+# Letters that Latin Modern lacks come from DejaVu Sans or a CJK font where the machine has them;
+# what no font has is shown by its code.
+PREAMBLE = r"""\documentclass[11pt]{article}
+\usepackage[margin=2.2cm]{geometry}
+\usepackage{fontspec}
+\usepackage{amsmath}
+\usepackage{booktabs}
+\usepackage[table]{xcolor}
+\setmainfont{Latin Modern Roman}
+\IfFontExistsTF{DejaVu Sans}{\newfontface\rhsans{DejaVu Sans}}{\newcommand\rhsans{}}
+\IfFontExistsTF{DejaVu Sans}{\newfontface\rharabic{DejaVu Sans}[Renderer=HarfBuzz,Script=Arabic]}
+  {\newcommand\rharabic{}}
+\IfFontExistsTF{Noto Sans CJK SC}{\newfontface\rhcjk{Noto Sans CJK SC}}{\newcommand\rhcjk{}}
+\newcommand{\rhglyph}[2]{\iffontchar\font"#2 #1\else{\rhsans\iffontchar\font"#2 #1\else
+  {\rhcjk\iffontchar\font"#2 #1\else{\normalfont\footnotesize$\langle$#2$\rangle$}\fi}\fi}\fi}
+\newcommand{\rhrtl}[1]{{\rharabic\textdir TRT #1}}
+\setlength{\parindent}{0pt}
+\setlength{\parskip}{0.5em}
+\emergencystretch=3em
+\begin{document}
+"""
+HEADER = r"""% needs LuaLaTeX with fontspec, amsmath, booktabs and [table]{xcolor}
+\providecommand{\rhglyph}[2]{#1}
+\providecommand{\rhrtl}[1]{{\textdir TRT #1}}
+"""
+
+
+def document(scene: Scene, width: int = 80, colour: bool = False) -> str:
+    """Return a document that LuaLaTeX compiles as it stands."""
+    return PREAMBLE + fragment(scene) + "\\end{document}\n"
+
+
+def fragment(scene: Scene, width: int = 80, colour: bool = False) -> str:
+    """Return what goes between ``\\begin{document}`` and ``\\end{document}``."""
+    title = rf"\section*{{{escaped(scene.title)}}}" if scene.title else ""
+    return "\n".join([HEADER + title, *map(Latex().walk, scene.parts)]) + "\n"
+
+
+class Latex(Walker[str]):
+    """One paragraph, table or picture a part."""
+
+    def text(self, part: Text) -> str:
+        """A heading or a paragraph."""
+        if part.role == "heading":
+            words, formula = aside(part)
+            beside = rf"\hfill{{\normalfont\normalsize {inline(formula)}}}" if formula is not None else ""
+            return rf"\subsection*{{{_runs(words)}{beside}}}"
+        shown = _runs(part.runs)
+        return (
+            rf"{{\small\textcolor[gray]{{0.35}}{{{shown}}}\par}}" if part.role == "note" else rf"{shown}\par"
+        )
+
+    def formula(self, part: Formula) -> str:
+        """A formula that may break at its signs, and what its symbols mean."""
+        shown = rf"{{\leftskip=3em\parindent=-1.5em\leavevmode $\displaystyle {latex_math(part.math)}$\par}}"
+        terms = Grid((None, None), part.terms, (False, False))
+        return shown + ("\n" + "\n".join(tabulars(terms)) if part.terms else "")
+
+    def table(self, part: Table) -> str:
+        """Rows under a header, below the caption."""
+        caption = [rf"\textit{{{escaped(part.caption)}}}\par\nopagebreak"] if part.caption else []
+        return "\n".join([*caption, *tabulars(grid(part))])
+
+    def matrix(self, part: Matrix) -> str:
+        """A table with the matrix's name in the corner."""
+        return "\n".join(tabulars(grid(part)))
+
+    def plane(self, part: Plane) -> str:
+        """A picture under its caption."""
+        caption = rf"\textit{{{escaped(part.caption)}}}\par\nopagebreak" + "\n" if part.caption else ""
+        return caption + picture(part)
+
+    def code(self, part: Code) -> str:
+        """Source text, line by line."""
+        lines = (escaped(line.replace(" ", "\xa0")) for line in visible_lines(part.text))
+        body = "\n".join(rf"\noindent\strut {line}\par" for line in lines)
+        return f"{{\\ttfamily\\small\\setlength{{\\parskip}}{{0pt}}\\raggedright\n{body}\n}}"
+
+    def fold(self, part: Fold) -> str:
+        """Paper does not unfold: one line while closed, its parts while open."""
+        mark = "" if part.open else r"$\triangleright$\ "
+        summary = rf"{mark}\textit{{{escaped(part.summary)}}}\par"
+        return "\n".join([summary, *map(self.walk, part.parts if part.open else ())])
+
+
+def _runs(runs: tuple[str | Math, ...]) -> str:
+    return "".join(map(inline, runs))
