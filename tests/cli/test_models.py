@@ -124,11 +124,20 @@ def test_verify_finds_or_does_not(run: Run) -> None:
 @pytest.mark.parametrize(("answer", "stays"), [("y\n", False), ("n\n", True), ("\n", True)])
 def test_remove_asks(run: Run, tiny: Tiny, answer: str, stays: bool) -> None:
     store.fetch("tiny")
+    tiny.monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     tiny.monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: answer.strip())
     code, out, err = run("remove", "tiny")
     assert (code, out) == (0, "")
     assert [stored.name for stored in store.models()] == (["tiny"] if stays else [])
     assert err.splitlines()[-1].endswith("stays" if stays else "freed")
+
+
+def test_remove_does_not_ask_where_nobody_answers(run: Run) -> None:
+    store.fetch("tiny")
+    code, _, err = run("remove", "tiny")
+    assert code == 2
+    assert "give --yes" in err
+    assert store.path("tiny")
 
 
 def test_remove_with_yes_does_not_ask(run: Run) -> None:

@@ -143,6 +143,8 @@ def remove(name: str, yes: bool) -> None:
     from riverhead.transformer import store
     from riverhead.transformer.known import size
 
+    if not yes and not sys.stdin.isatty():
+        raise click.UsageError("remove asks first, and nobody is there to answer; give --yes")
     if not yes and not click.confirm(
         f"Remove {name} and its {size(store.existing(name).n_bytes)}?", err=True
     ):
