@@ -28,7 +28,19 @@ from riverhead.transformer.manifest import GGUF, Stored, read_stored, write_mani
 if TYPE_CHECKING:
     from filelock import FileLock
 
-__all__ = ["Progress", "Say", "add", "cache_folder", "fetch", "locate", "models", "path", "remove", "verify"]
+__all__ = [
+    "Progress",
+    "Say",
+    "add",
+    "cache_folder",
+    "existing",
+    "fetch",
+    "locate",
+    "models",
+    "path",
+    "remove",
+    "verify",
+]
 
 Say = Callable[[str], None]
 Progress = Callable[[int, int], None]  # done, total
@@ -69,7 +81,7 @@ def fetch(name: str, *, offline: bool = False, say: Say = quiet, progress: Progr
         new.mkdir()
         kept = cache_folder() / "models" / name / GGUF
         if kept.is_file() and sha256_of(kept) == known.member_sha256:
-            say(f"{name} is damaged but its {GGUF} is whole: no download is needed")
+            say(f"{name} is converted again from its {GGUF}, which is whole: no download is needed")
             shutil.copyfile(kept, new / GGUF)
         elif offline or os.environ.get("RIVERHEAD_OFFLINE", "0") not in ("", "0"):
             raise NotFetchedError(_how_to_get(name))
@@ -171,6 +183,7 @@ def _stored(name: str) -> Stored | None:
 
 
 def existing(name: str) -> Stored:
+    """Return what is here under ``name``, usable or not; `NotFetchedError` when nothing is."""
     if not NAME.fullmatch(name) or (stored := _stored(name)) is None:
         raise NotFetchedError(_how_to_get(name))
     return stored
