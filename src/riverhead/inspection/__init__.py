@@ -3,7 +3,7 @@
 from riverhead.inspection.blocks import block_scene
 from riverhead.inspection.derived import head_derivation
 from riverhead.inspection.findings import Finding, Findings
-from riverhead.inspection.telling import control, telling
+from riverhead.inspection.questions import control, telling
 from riverhead.inspection.words import Word
 
 __all__ = ["Finding", "Findings", "Word", "block_scene", "control", "head_derivation", "telling"]

@@ -153,6 +153,25 @@ def test_a_word_that_no_noun_can_replace_is_not_looked_at(bare: FakeModel) -> No
         telling(bare, f"So {unspoken} dark", focus="dark")
 
 
+@pytest.mark.parametrize(
+    ("text", "looked_at", "previous"),
+    [
+        ("The river bank", "river", True),
+        ("The riverbed bank", "riverbed", True),  # its last token stands before "bank"
+        ("The river, bank", "river", False),
+    ],
+)
+def test_a_previous_token_head_is_no_finding_on_the_token_before(
+    bare: FakeModel, monkeypatch: pytest.MonkeyPatch, text: str, looked_at: str, previous: bool
+) -> None:
+    every_head = np.full((LAYERS, HEADS, 3), 0.6)
+    monkeypatch.setattr("riverhead.inspection.questions.manner_of", lambda model, say: every_head)
+    found = telling(bare, text)
+    assert found.key.text == looked_at
+    assert {row.label for row in found.rows} == {"previous-token"}
+    assert {row.says == "previous-token head, no finding" for row in found.rows} == {previous}
+
+
 def by_head(findings: Findings) -> dict[str, float]:
     return {row.head: row.weight for row in findings.rows}
 
