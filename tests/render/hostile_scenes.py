@@ -86,7 +86,7 @@ arrows = st.builds(Arrow, tokens, points, points, st.lists(points, max_size=4).m
 def tables(draw):
     rows, columns = draw(st.integers(0, 3)), draw(st.integers(1, 6))
     row = st.tuples(*[cells] * columns)
-    focus = draw(st.none() | st.integers(0, rows))
+    focus = draw(st.none() | st.integers(0, rows - 1)) if rows else None
     return Table(draw(row), draw(st.tuples(*[row] * rows)), draw(tokens), focus)
 
 
@@ -96,7 +96,7 @@ def matrices(draw):
     names = [draw(st.tuples(*[tokens] * n)) for n in (rows, columns)]
     grid = draw(st.tuples(*[st.tuples(*[numbers | st.none()] * columns)] * rows))
     spot = (0, 0) if rows and columns else None
-    return Matrix(draw(maths), *names, grid, draw(st.none() | st.just(0)), spot, draw(st.booleans()))
+    return Matrix(draw(maths), *names, grid, 0 if spot else None, spot, draw(st.booleans()))
 
 
 texts = st.builds(

@@ -1,0 +1,137 @@
+"""A scene as GitHub-flavoured Markdown that also reads well as plain text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+
+from rich.cells import cell_len
+
+from riverhead.render.grid import Grid, grid
+from riverhead.render.plain import Plain, aside, bar, isolate, visible, visible_lines
+from riverhead.render.plane import place
+from riverhead.render.walk import Walker
+from riverhead.scene import Bar, Cell, Code, Fold, Formula, Math, Matrix, Plane, Scene, Table, Text
+
+__all__ = ["markdown"]
+
+BAR = 10  # characters of a bar that says 1
+
+# what could begin markup: an underscore between letters cannot, and q_bank stays readable
+_MARKUP = re.compile(r"[\\`*{}\[\]~$#]|(?<!\w)_|_(?!\w)|(?<=_)_|_(?=_)")
+_ENTITIES = re.compile(r"[<>&|]|:(?=//)|(?<=www)\.")
+_OPENING = re.compile(
+    r"^(?:[-+=]|\d+(?=[.)]))|^\s+"
+)  # a list, a rule or indented code, at a line's beginning
+
+
+def markdown(scene: Scene, width: int = 80, colour: bool = False) -> str:
+    """Return the scene as Markdown; tables are as wide as they need."""
+    title = [f"# {words(scene.title)}"] if scene.title else []
+    return "\n\n".join(filter(None, [*title, *map(Markdown().walk, scene.parts)])) + "\n"
+
+
+def words(run: str | Math) -> str:
+    """Return words or a formula, escaped: what could be markup shows as it is.
+
+    >>> words("*a* q_bank |b| </script>")
+    '\\\\*a\\\\* q_bank &#124;b&#124; &#60;/script&#62;'
+    """
+    shown = isolate(visible(run)) if isinstance(run, str) else _FORMULAS.walk(run)
+    shown = _MARKUP.sub(r"\\\g<0>", shown)
+    return _ENTITIES.sub(
+        lambda found: f"&#{ord(found.group())};" if found.group() in "|:." else escape(found.group()), shown
+    )
+
+
+_FORMULAS = Plain(lambda raw: isolate(visible(raw)))
+
+
+def paragraph(runs: tuple[str | Math, ...]) -> str:
+    """Return running text that nothing at its beginning turns into something else."""
+    shown = "".join(map(words, runs))
+    return _OPENING.sub(lambda found: _opened(found.group()), shown)
+
+
+def _opened(start: str) -> str:
+    if start.isspace():
+        return "&#32;" * len(start)
+    return f"\\{start}" if start in "-+=" else f"{start}\\"
+
+
+class Markdown(Walker[str]):
+    """One block a part."""
+
+    def text(self, part: Text) -> str:
+        """A heading or a paragraph."""
+        if part.role != "heading":
+            return paragraph(part.runs)
+        runs, formula = aside(part)
+        below = f"\n\n> {paragraph((formula,))}" if formula is not None else ""
+        return f"## {''.join(map(words, runs))}{below}"
+
+    def formula(self, part: Formula) -> str:
+        """A formula set apart, and what its symbols mean."""
+        terms = "".join(f"\n- {words(symbol)}: {words(meaning)}" for symbol, meaning in part.terms)
+        return f"> {paragraph((part.math,))}" + (f"\n{terms}" if terms else "")
+
+    def table(self, part: Table) -> str:
+        """A table under its caption."""
+        caption = paragraph((part.caption,)) + "\n\n" if part.caption else ""
+        return caption + "\n".join(_table(grid(part)))
+
+    def matrix(self, part: Matrix) -> str:
+        """A table with the matrix's name in the corner."""
+        return "\n".join(_table(grid(part)))
+
+    def plane(self, part: Plane) -> str:
+        """The moves as a table."""
+        rows = tuple((arrow.label, place(arrow.start), place(arrow.end)) for arrow in part.arrows)
+        focus = next((at for at, arrow in enumerate(part.arrows) if arrow.focus), None)
+        return self.table(Table((None, "before", "after"), rows, part.caption, focus))
+
+    def code(self, part: Code) -> str:
+        """A block fenced with more backticks than it holds."""
+        fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", part.text))])
+        language = "".join(re.findall("[A-Za-z0-9+#-]", part.language))
+        return "\n".join([fence + language, *visible_lines(part.text), fence])
+
+    def fold(self, part: Fold) -> str:
+        """Details that open, as HTML."""
+        inside = "\n\n".join(map(self.walk, part.parts))
+        opened = " open" if part.open else ""
+        summary = escape(isolate(visible(part.summary)))
+        return f"<details{opened}><summary>{summary}</summary>\n\n{inside}\n\n</details>"
+
+
+def _table(shown: Grid) -> Iterator[str]:
+    """The lines of a table, its columns as wide as their widest cell."""
+    rows = [list(map(_cell, row)) for row in (shown.head, *shown.rows)]
+    if shown.focus is not None:
+        rows[shown.focus + 1][0] = f"▸ {rows[shown.focus + 1][0]}"
+    if shown.spot is not None:
+        i, j = shown.spot
+        rows[i + 1][j] = f"**{rows[i + 1][j]}**"
+    widths = [max(3, *map(cell_len, column)) for column in zip(*rows, strict=True)]
+    rule = [
+        "-" * (width - 1) + (":" if right else "-") for width, right in zip(widths, shown.right, strict=True)
+    ]
+    for row in (rows[0], rule, *rows[1:]):
+        cells = zip(row, widths, shown.right, strict=True)
+        yield f"| {' | '.join(_padded(cell, width, right) for cell, width, right in cells)} |"
+
+
+def _cell(cell: Cell) -> str:
+    match cell:
+        case None:
+            return ""
+        case Bar():
+            return bar(cell.fraction, BAR)
+        case _:
+            return words(cell)
+
+
+def _padded(cell: str, width: int, right: bool) -> str:
+    space = " " * (width - cell_len(cell))
+    return space + cell if right else cell + space
