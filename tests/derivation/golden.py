@@ -1,4 +1,4 @@
-"""The worked examples' exact numbers, to six digits, and what the derivations are compared with: plain loops."""
+"""The worked examples' exact numbers, to six digits, and plain loops to compare derivations with."""
 
 from __future__ import annotations
 
@@ -64,10 +64,14 @@ def loops(q, k, v, scale, hidden=lambda i, j: False):
     weights, out = [], []
     for i, query in enumerate(q):
         e = [
-            0.0 if hidden(i, j) else math.exp(scale * math.fsum(a * b for a, b in zip(query, key, strict=True)))
+            0.0
+            if hidden(i, j)
+            else math.exp(scale * math.fsum(a * b for a, b in zip(query, key, strict=True)))
             for j, key in enumerate(k)
         ]
         total = math.fsum(e) or 1.0
         weights.append([x / total for x in e])
-        out.append([math.fsum(w * row[c] for w, row in zip(weights[-1], v, strict=True)) for c in range(len(v[0]))])
+        out.append(
+            [math.fsum(w * row[c] for w, row in zip(weights[-1], v, strict=True)) for c in range(len(v[0]))]
+        )
     return weights, out

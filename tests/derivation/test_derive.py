@@ -15,7 +15,9 @@ from riverhead.derivation import Derivation, derive, example
 from riverhead.errors import DtypeError, InputError, ShapeError
 
 H, G, T_q, T_k, d_k, d_v, d_model = 6, 3, 5, 7, 11, 13, 17
-BOUND = 1e-13  # products of 11 and 17 numbers of size 1, exponentials of scores of size 1: 100 roundings of 1e-16
+BOUND = (
+    1e-13  # products of 11 and 17 numbers of size 1, exponentials of scores of size 1: 100 roundings of 1e-16
+)
 
 
 @pytest.fixture
@@ -29,7 +31,11 @@ def agree(derivation: Derivation, head: int, weights: list, out: list) -> None:
 
 
 def test_grouped_heads_read_their_kv_head(rng: np.random.Generator) -> None:
-    q, k, v = rng.standard_normal((H, T_q, d_k)), rng.standard_normal((G, T_k, d_k)), rng.standard_normal((G, T_k, d_v))
+    q, k, v = (
+        rng.standard_normal((H, T_q, d_k)),
+        rng.standard_normal((G, T_k, d_k)),
+        rng.standard_normal((G, T_k, d_v)),
+    )
     derivation = derive(q, k, v)
     for head in range(H):
         agree(derivation, head, *loops(q[head], k[head // 2], v[head // 2], 1 / math.sqrt(d_k)))
@@ -60,7 +66,8 @@ def test_the_steps_come_in_the_order_of_the_work() -> None:
         "tokens", "x", "q", "k", "v", "dots", "scores", "exp", "sum", "weights", "out", "formula",
     )  # fmt: skip
     assert example("two_heads").derive(causal=True).names == (
-        "tokens", "q", "k", "v", "dots", "scores", "masked", "exp", "sum", "weights", "out", "merged", "y", "formula",
+        "tokens", "q", "k", "v", "dots", "scores", "masked", "exp", "sum", "weights", "out", "merged", "y",
+        "formula",
     )  # fmt: skip
 
 
@@ -74,7 +81,11 @@ def test_parameter_free_heads_share_the_width(rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize(("align", "offset"), [("end", T_k - T_q), ("start", 0)])
 def test_causal_queries_see_nothing_later(rng: np.random.Generator, align: str, offset: int) -> None:
-    q, k, v = rng.standard_normal((T_q, d_k)), rng.standard_normal((T_k, d_k)), rng.standard_normal((T_k, d_v))
+    q, k, v = (
+        rng.standard_normal((T_q, d_k)),
+        rng.standard_normal((T_k, d_k)),
+        rng.standard_normal((T_k, d_v)),
+    )
     derivation = derive(q, k, v, causal=True, align=align)
     agree(derivation, 0, *loops(q, k, v, 1 / math.sqrt(d_k), lambda i, j: j > i + offset))
     hidden = derivation["masked"].array[0] == -np.inf
@@ -97,7 +108,11 @@ def test_a_mask_may_differ_by_head(rng: np.random.Generator) -> None:
     derivation = derive(q, q, q, mask=mask.tolist())
     for head in range(2):
         seen = mask[head]
-        agree(derivation, head, *loops(q[head], q[head], q[head], 5**-0.5, lambda i, j, seen=seen: not seen[i, j]))
+        agree(
+            derivation,
+            head,
+            *loops(q[head], q[head], q[head], 5**-0.5, lambda i, j, seen=seen: not seen[i, j]),
+        )
 
 
 @given(st.floats(-1e300, 1e300), st.floats(-1e5, 1e5))
@@ -176,13 +191,13 @@ REFUSED = {
     "five lists deep": ({"q": [[[[[1.0]]]]], "k": two, "v": two}, ShapeError, "at most 4 axes"),
     "W_q": ({"x": two, "W_q": three, "W_k": two, "W_v": two}, ShapeError, "d_model differs"),
     "shared width": ({"e": three, "n_heads": 2}, ShapeError, "e is 3 wide, which 2 heads"),
-    "heads": ({"q": np.ones((4, 3, 2)), "k": np.ones((3, 3, 2)), "v": np.ones((3, 3, 2))}, ShapeError, "4 query heads"),
+    "heads": ({"q": [two] * 4, "k": [two] * 3, "v": [two] * 3}, ShapeError, "4 query heads"),
     "head counts": ({"q": two, "k": two, "v": two, "n_heads": 0}, InputError, "n_heads is '0'"),
-    "n_heads is said": ({"q": [two], "k": [two], "v": [two], "n_heads": 2}, ShapeError, "n_heads differs: q has 1"),
+    "n_heads is said": ({"q": [two], "k": [two], "v": [two], "n_heads": 2}, ShapeError, "n_heads differs"),
     "k and v heads": ({"q": [two, two], "k": [two, two], "v": [two]}, ShapeError, "k has 2, v has 1"),
     "W_o": ({"e": two, "W_o": two}, ShapeError, "H·d_v differs: heads has 2, W_o has 3"),
     "mask of numbers": ({"e": two, "mask": [[True, 0, True]] * 3}, DtypeError, r"mask\[0\]\[1\] is '0'"),
-    "mask of integers": ({"e": two, "mask": np.ones((3, 3), int)}, DtypeError, "mask is int64; it takes booleans"),
+    "mask of integers": ({"e": two, "mask": np.ones((3, 3), int)}, DtypeError, "mask is int64; it takes"),
     "mask rows": ({"e": two, "mask": [[True] * 3]}, ShapeError, "T_q differs: mask has 1, q has 3"),
     "mask heads": ({"e": two, "mask": [[[True] * 3] * 3] * 2}, ShapeError, "mask has 2 heads, q has 1"),
     "scale": ({"e": two, "scale": math.inf}, InputError, "scale is inf"),
@@ -192,7 +207,7 @@ REFUSED = {
     "align": ({"e": two, "align": "middle"}, InputError, "align is 'middle'"),
     "meanings": ({"e": two, "meanings": ["a"]}, ShapeError, "T_k differs: meanings has 1"),
     "too large dots": ({"e": [[1e200]]}, InputError, "dots leaves float64"),
-    "too large projections": ({"x": [[1e200]], "W_q": [[1e200]], "W_k": [[1]], "W_v": [[1]]}, InputError, "q leaves"),
+    "too large q": ({"x": [[1e200]], "W_q": [[1e200]], "W_k": [[1]], "W_v": [[1]]}, InputError, "q leaves"),
     "too large y": ({"e": [[1e153]], "W_o": [[1e200]]}, InputError, "y leaves float64"),
 }  # fmt: skip
 
@@ -217,5 +232,7 @@ def test_sizes_are_checked_before_memory_is_taken() -> None:
 def test_torch_is_never_imported() -> None:
     import subprocess
 
-    code = "import riverhead.derivation, sys; sys.exit(any(m in sys.modules for m in ('torch', 'rich', 'gguf')))"
+    code = (
+        "import riverhead.derivation, sys; sys.exit(any(m in sys.modules for m in ('torch', 'rich', 'gguf')))"
+    )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

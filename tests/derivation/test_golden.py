@@ -64,11 +64,17 @@ def test_dots_measure_likeness_and_a_key_that_points_away_scores_below_0() -> No
 
 @pytest.mark.parametrize(
     ("scores", "softmax"),
-    [([1.0, 1.2, 0.9], [0.32, 0.391, 0.289]), ([10, 12, 9], [0.114, 0.844, 0.042]), ([8, 0], [0.999665, 0.000335])],
+    [
+        ([1.0, 1.2, 0.9], [0.32, 0.391, 0.289]),
+        ([10, 12, 9], [0.114, 0.844, 0.042]),
+        ([8, 0], [0.999665, 0.000335]),
+    ],
 )
 def test_large_scores_saturate(scores: list[float], softmax: list[float]) -> None:
     keys = [[score] for score in scores]
-    weights = derive([[1]], keys, keys, tokens=["q"], tokens_k=list("abc"[: len(keys)]))["weights"].array[0][0]
+    weights = derive([[1]], keys, keys, tokens=["q"], tokens_k=list("abc"[: len(keys)]))["weights"].array[0][
+        0
+    ]
     np.testing.assert_allclose(weights, softmax, rtol=0, atol=0.0005 + 1e-9)
 
 
@@ -80,7 +86,9 @@ def test_every_example_is_found_by_its_name_and_says_where_it_is_from() -> None:
         assert known.derive()
 
 
-@pytest.mark.parametrize("sentence", ["the river bank flooded.", "  The  River bank FLOODED ", "The river bank flooded"])
+@pytest.mark.parametrize(
+    "sentence", ["the river bank flooded.", "  The  River bank FLOODED ", "The river bank flooded"]
+)
 def test_a_sentence_is_found_whatever_its_case_spaces_and_period(sentence: str) -> None:
     assert example(sentence) is example("river_bank_flooded")
 

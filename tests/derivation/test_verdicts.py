@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spoken import page
 
 from riverhead.derivation import board, derive, example
+from riverhead.derivation.derivation import derived
+from riverhead.derivation.given import Printed, PrintedRow
+from riverhead.derivation.given import given as checked
 from riverhead.errors import InputError
 from riverhead.numbers import Rounding, Verdict, fixed
 
@@ -63,13 +67,15 @@ vectors = st.lists(st.lists(st.floats(-3, 3), min_size=2, max_size=2), min_size=
 @settings(max_examples=60)
 @given(vectors, vectors, vectors, st.integers(1, 3), st.booleans(), st.data())
 def test_a_reader_who_rounds_on_the_way_is_never_accused(q, k, v, digits: int, causal: bool, data) -> None:
-    """Somebody works the row by hand, rounding some of the numbers: the result may be exact or carried, not false."""
+    """Somebody works a row by hand and rounds some of the numbers: that may be carried, it is not false."""
     derivation = derive(q, k, v, causal=causal, W_o=[[1.0, 0.5], [-0.5, 2.0]])
     rounding = Rounding(digits)
 
     def some(values: np.ndarray) -> np.ndarray:
         keep = data.draw(st.lists(st.booleans(), min_size=values.size, max_size=values.size))
-        return np.array([rounding.nearest(float(x)) if k else float(x) for x, k in zip(values, keep)])
+        return np.array(
+            [rounding.nearest(float(x)) if k else float(x) for x, k in zip(values, keep, strict=True)]
+        )
 
     seen = 3 if not causal else 2
     scores = some(some(derivation["dots"].array[0][1][:seen]) / np.sqrt(2))
@@ -103,13 +109,9 @@ def test_projections_are_carried_through_too() -> None:
 
 def test_the_board_says_what_is_false_too() -> None:
     known = example("The river bank flooded")
-    raw = known.given.printed
-    printed = type(raw)("A text", raw.digits, (type(raw.rows[0])("weights", 2, ("0.065", "0.639", "0.266", "0.131")),))
-    from riverhead.derivation.derivation import derived
-    from riverhead.derivation.given import given as check
-    from spoken import page
-
-    text = page(board(derived(check(known.given.raw | {"printed": printed}))))
+    digits = known.given.printed.digits
+    printed = Printed("A text", digits, (PrintedRow("weights", 2, ("0.065", "0.639", "0.266", "0.131")),))
+    text = page(board(derived(checked(known.given.raw | {"printed": printed}))))
     assert "A text: 0.639 is 0.539 (no rounding explains it)" in text
 
 

@@ -45,7 +45,13 @@ def test_a_plain_number_reads_back_as_itself(value: float) -> None:
 
 @pytest.mark.parametrize(
     ("value", "digits", "text"),
-    [(9.99996, 4, "10.00"), (0.0, 4, "0.000"), (999.96, 4, "1000"), (-0.00004, 3, "−0.0000400"), (1e12, 3, "1.00e12")],
+    [
+        (9.99996, 4, "10.00"),
+        (0.0, 4, "0.000"),
+        (999.96, 4, "1000"),
+        (-0.00004, 3, "−0.0000400"),
+        (1e12, 3, "1.00e12"),
+    ],
 )
 def test_significant_digits_at_the_edges(value: float, digits: int, text: str) -> None:
     assert significant(value, digits).text == text
@@ -70,7 +76,9 @@ def test_reading(text: str, value: str, unit: str, digits: int) -> None:
     assert (number.value, number.unit, number.digits) == (Decimal(value), Decimal(unit), digits)
 
 
-@pytest.mark.parametrize("text", ["", "water", "1,5", "1.2.3", "0x10", "1e9999", "9" * 50, "٣", "inf", "nan", "--1", "1/3"])
+@pytest.mark.parametrize(
+    "text", ["", "water", "1,5", "1.2.3", "0x10", "1e9999", "9" * 50, "٣", "inf", "nan", "--1", "1/3"]
+)
 def test_what_is_no_number_is_refused_by_name(text: str) -> None:
     with pytest.raises(InputError, match="not a printed number"):
         read(text)
@@ -87,7 +95,9 @@ def test_rounding_keeps_to_half_a_unit(value: float, digits: int, significant_di
     rounding = Rounding(digits + significant_digits, significant_digits)
     kept = rounding.nearest(value)
     assert Rounding.parse(str(rounding)) == rounding
-    assert kept == pytest.approx(value, abs=0.5 * 10 ** -digits if not significant_digits else math.inf, rel=1e-12)
+    assert kept == pytest.approx(
+        value, abs=0.5 * 10**-digits if not significant_digits else math.inf, rel=1e-12
+    )
     if significant_digits and value:
         assert abs(kept - value) <= 0.5 * 10.0 ** (math.floor(math.log10(abs(value))) - digits) * (1 + 1e-9)
 
@@ -96,7 +106,9 @@ numbers = st.lists(st.floats(-30, 30), min_size=2, max_size=5)
 
 
 @given(numbers, numbers, st.integers(0, 3), st.data())
-def test_an_interval_holds_every_way_of_rounding(left: list[float], right: list[float], digits: int, data) -> None:
+def test_an_interval_holds_every_way_of_rounding(
+    left: list[float], right: list[float], digits: int, data
+) -> None:
     """A chain in which each number may or may not be rounded ends inside the interval of the chain."""
     rounding = Rounding(digits)
 
@@ -104,7 +116,7 @@ def test_an_interval_holds_every_way_of_rounding(left: list[float], right: list[
         return rounding.nearest(value) if data.draw(st.booleans()) else value
 
     total, wide = 0.0, Interval.point(0.0)
-    for a, b in zip(left, right):
+    for a, b in zip(left, right, strict=False):
         total += maybe(maybe(a) * maybe(b))
         a_wide, b_wide = (Interval.point(x).rounded(rounding) for x in (a, b))
         wide += (a_wide * b_wide).rounded(rounding)

@@ -87,7 +87,8 @@ def _pairs(where: str, worked: Any, found: Any) -> Iterator[tuple[str, float, An
 
 
 def _near(number: float, worked: float) -> bool:
-    return number == worked or math.isclose(number, worked, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    room = TOLERANCE * max(1.0, abs(worked))
+    return number == worked or worked - room <= number <= worked + room  # safe for an int of any length
 
 
 def _float(number: Any) -> float:

@@ -229,7 +229,7 @@ def _made_of(sheet: Sheet, head: int) -> list[Part]:
     shares = ", ".join(
         f"{sheet.digits.show('weights', weights[n])} {given.meanings[n]}" for n in order[:FIRST]
     )
-    return [Text((maths(Word(sheet.token, 1)), f" is {', '.join(shares)}"))]
+    return [Text((maths(Word(sheet.token, 1)), f" is {shares}"))]
 
 
 def merge(sheet: Sheet) -> list[Part]:

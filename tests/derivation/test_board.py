@@ -1,0 +1,196 @@
+"""The whiteboard: what stands on it, for the toys, for several heads and for heads of a real model's size."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from spoken import page
+
+from riverhead.derivation import board, derive, example
+from riverhead.errors import InputError
+from riverhead.scene import Bar, Fold, Formula, Scene, Table
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Attention(Q, K, V) = softmax(QKᵀ/√d_k) V, d_k = 2",
+        "▸ bank (2, 1) (1, 1) (0, 1) bank-ness",
+        "1 Score: every query · every key q_bank·k_river = 2·2 + 1·0 = 4",
+        "▸ bank 1 4 3 2",
+        "2 The bank row becomes a recipe",
+        "÷ √2 0.707 2.828 2.121 1.414",
+        "exp 2.028 16.92 8.342 4.113 31.40",
+        "weight 0.065 0.539 0.266 0.131 1.000",
+        "3 Spend it: 0.065·(0, 0) + 0.539·(1, 0) + 0.266·(0, 1) + 0.131·(0.5, 0)",
+        "bank′ = (0.604, 0.266) bank was (0, 1); it leaves meaning river bank",
+        "bank′ is 0.539 water, 0.266 bank-ness, 0.131 some water, 0.065 nothing much",
+        "Board: 8.33 is 8.342, 0.61 is 0.604 (rounded from a rounded number)",
+    ],
+)
+def test_the_first_minute(line: str) -> None:
+    river = example("The river bank flooded")
+    assert line in page(board(river.derive(), focus=river.focus)).splitlines()
+
+
+def test_it_fits_80_columns() -> None:
+    from riverhead.render import render
+
+    for name in ("river_bank_flooded", "money_bank_grows", "two_heads", "projections"):
+        text = render(board(example(name).derive(), full=True), "text", width=80)
+        assert max(map(len, str(text).splitlines())) <= 80
+
+
+def test_the_row_that_gives_another_token_most_is_in_focus() -> None:
+    assert "2 The bank row" in page(board(example("The river bank flooded").derive()))
+    q = [[1.0, 0.0], [0.0, 5.0]]  # the second gives itself most, the first gives the second more
+    assert "2 The first row" in page(
+        board(derive(q, [[0.0, 9.0], [3.0, 9.0]], q, tokens=["first", "second"]))
+    )
+
+
+@pytest.mark.parametrize(
+    ("focus", "row"), [("The", "The"), (3, "flooded"), ("3", "flooded"), ("river#1", "river")]
+)
+def test_a_focus_is_a_token_or_an_index(focus: str | int, row: str) -> None:
+    assert f"2 The {row} row" in page(board(example("The river bank flooded").derive(), focus=focus))
+
+
+def test_a_focus_that_is_not_there_or_twice_is_refused() -> None:
+    with pytest.raises(
+        InputError, match="focus 'ocean' is not there; the tokens are The, river, bank, flooded"
+    ):
+        board(example("The river bank flooded").derive(), focus="ocean")
+    twice = derive(e=np.eye(3), tokens=["a", " bank", "bank"])
+    assert "2 The bank row" in page(board(twice, focus="bank"))  # the one without the space, exactly
+    again = derive(e=np.eye(3), tokens=["a", "bank", "bank"])
+    with pytest.raises(InputError, match="stands 2 times; say bank#1 or bank#2"):
+        board(again, focus="bank")
+    assert "▸ bank (0, 0, 1)" in page(board(again, focus="bank#2"))
+
+
+def test_what_is_said_of_one_derivation_is_not_said_of_another() -> None:
+    changed = page(board(example("The river bank flooded").derive(causal=True), focus="bank"))
+    assert "Board" not in changed
+    assert "river bank\n" not in changed
+    assert "masked 0.707 2.828 2.121 −∞" in changed
+    assert "weight 0.074 0.620 0.306 0 1.000" in changed
+
+
+def test_digits_are_those_asked_for() -> None:
+    text = page(board(example("The river bank flooded").derive(), focus="bank", digits=5))
+    assert "weight 0.06458 0.53878 0.26565 0.13099 1.00000" in text
+    assert "exp 2.02811 16.9188 8.34214 4.11325 31.4023" in text
+    with pytest.raises(InputError, match="digits is 16"):
+        board(example("The river bank flooded").derive(), digits=16)
+
+
+def test_full_has_every_cell_of_every_step_and_every_symbol() -> None:
+    derivation = example("The river bank flooded").derive(causal=True)
+    scene = board(derivation, full=True)
+    text = page(scene)
+    for step in ("dots", "scores", "masked", "exp", "weights"):
+        assert f"{derivation[step].title}: every number" in text
+    for i in range(4):
+        for j in range(4):
+            assert re.search(
+                rf"q_{derivation.given.tokens[i]}·k_{derivation.given.tokens[j]} = .* = \d", text
+            )
+    assert "The, component 2: " in text
+    (annotated,) = [part for part in scene.parts if isinstance(part, Formula)]
+    assert len(annotated.terms) == 6
+    assert "d_k multiply-and-adds" in text
+
+
+def test_two_heads_stand_side_by_side_and_w_o_mixes_them() -> None:
+    text = page(board(example("two_heads").derive(), focus="bank"))
+    assert text.count("weight ") == 2
+    assert "weight 0.050 0.050 0.050 0.849 1.000" in text
+    assert "2 heads side by side: merged_bank = (0.604, 0.266, 0.100, 0.849)" in text
+    assert "mixed by W_o: y_bank = (1.454, 0.266, 0.100, 0.849)" in text
+
+
+def test_projections_are_three_jobs() -> None:
+    text = page(board(example("projections").derive(), focus="bank"))
+    assert "q = x W_q k = x W_k v = x W_v" in text
+    assert "q_(bank, 1) = 0·1 + 0·1 + 1·2 + 0·0 = 2" in text
+
+
+def test_cross_attention_has_two_lists() -> None:
+    text = page(board(example("dot_similarity").derive()))
+    assert "▸ a (4, 2)" in text
+    assert "b (6, 1) (6, 1)" in text
+    assert "a was" not in text
+
+
+def test_without_parameters_one_vector_does_three_jobs_and_the_cosines_follow() -> None:
+    text = page(board(example("money bank grows").derive(), focus="bank"))
+    assert "e = q = k = v: one vector, three jobs" in text
+    assert "money · bank 0.500 → 0.978" in text
+
+
+def real(T: int, d: int = 64) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(7)
+    q, k, v = (rng.standard_normal((T, d)).astype(np.float32) for _ in range(3))
+    return q, k, v
+
+
+def test_a_real_head_shows_the_focus_row_alone() -> None:
+    q, k, v = real(4)
+    derivation = derive(q, k, v, tokens=["The", " river", " bank", " flooded"], causal=True, title="L9.H7")
+    scene = board(derivation, focus="bank")
+    text = page(scene)
+    assert text.startswith("L9.H7\n")
+    assert "The row of bank, which sees 3 of 4" in text
+    assert "÷ √64 = 8" in text
+    assert re.search(r"q_bank·k_\w+ = \S+ \+ \S+ \+ … 64 terms = ", text)
+    assert "The river bank sum" in text  # not flooded, which bank cannot see
+    assert re.search(r"bank′ = \(.*, … 64 numbers\)", text)
+    assert not any(isinstance(part, Table) and len(part.rows) != 5 for part in scene.parts)
+
+
+def test_of_many_tokens_the_largest_weights_are_shown_and_the_others_counted() -> None:
+    q, k, v = real(50, 4)
+    derivation = derive(q[:1], k, v, tokens=["q"], tokens_k=[f"t{n}" for n in range(50)])
+    (table,) = [part for part in board(derivation).parts if isinstance(part, Table)]
+    weights = derivation["weights"].array[0][0]
+    largest = sorted(np.argsort(-weights)[:6])
+    assert table.columns == ("", *(f"t{n}" for n in largest), "44 others", "sum")
+    row = next(row for row in table.rows if row[0] == "weight")
+    assert [float(str(cell)) for cell in row[1:-1]] == pytest.approx(
+        [*weights[largest], 1 - weights[largest].sum()], abs=0.0005 + 1e-9
+    )
+    bars = [cell.fraction for cell in table.rows[-1] if isinstance(cell, Bar)]
+    assert sum(bars) == pytest.approx(1)
+    assert "44 more tokens share" in page(board(derivation))
+
+
+def test_every_term_and_every_token_on_request() -> None:
+    q, k, v = real(20)
+    scene = board(derive(q, k, v), focus=3, full=True)
+    folds = {part.summary: part for part in scene.parts if isinstance(part, Fold)}
+    assert len(folds["every token it sees"].parts[0].rows) == 20
+    terms = page(Scene("", folds["every term"].parts), width=10_000).strip().splitlines()
+    assert [line.count("·") for line in terms] == [65] * 6  # 64 products, and the one in front
+
+
+def test_a_query_that_sees_nothing_is_shown_as_it_is() -> None:
+    derivation = derive([[1.0]], [[1.0]], [[1.0]], mask=[[False]])
+    assert "weight 0 0.000" in page(board(derivation))
+    q, k, v = real(3)
+    blind = derive(q, k, v, mask=[[False] * 3] * 3)
+    assert "sees 0 of 3" in page(board(blind, focus=1))
+
+
+def test_a_derivation_shows_itself() -> None:
+    import riverhead
+
+    derivation = example("The river bank flooded").derive()
+    assert derivation.scene() == board(derivation)
+    assert "0.539" in str(derivation)
+    assert "0.539" in derivation._repr_html_()
+    assert "weight 0.065" in " ".join(
+        str(riverhead.show(derivation["q"].array, *(derivation[n].array for n in "kv"))).split()
+    )
