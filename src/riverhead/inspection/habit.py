@@ -18,7 +18,17 @@ from riverhead.core import attention
 from riverhead.inspection.tables import first_that_holds, reference_text, rules
 from riverhead.transformer import Model
 
-__all__ = ["Habit", "distance_bin", "habit_of", "label_of", "manner_of", "measure_habit", "measure_manner"]
+__all__ = [
+    "Habit",
+    "Say",
+    "distance_bin",
+    "habit_of",
+    "label_of",
+    "manner_of",
+    "measure_habit",
+    "measure_manner",
+    "silent",
+]
 
 BY_PLACE = 32  # longest window whose places are told apart: it still gives some 30 samples of each
 LABEL_WINDOW, LABEL_WINDOWS = 128, 4  # close to 500 rows of every head: a mean is good to 0.02
@@ -29,6 +39,10 @@ VERSION = 1  # raise it whenever another number would be measured from the same 
 
 Array = NDArray[np.float32]
 Say = Callable[[str], None]
+
+
+def silent(message: str) -> None:
+    """Tell nobody what is being measured."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ import numpy as np
 
 from riverhead.errors import InputError
 from riverhead.inspection.findings import Findings
-from riverhead.inspection.habit import manner_of
+from riverhead.inspection.habit import Say, manner_of, silent
 from riverhead.inspection.judge import Head, Judged
 from riverhead.inspection.off import if_off_nats
 from riverhead.inspection.swap import N_NOUNS
-from riverhead.inspection.trial import Say, Trial
+from riverhead.inspection.trial import Trial
 from riverhead.transformer import HeadName, Model, head_name, parse_head
 from riverhead.transformer.known import KNOWN
 
@@ -39,7 +39,7 @@ def telling(
     if n < 1:
         raise InputError(f"n is {n}; at least one head is shown")
     asked = None if head is None else parse_head(head, model.config)
-    trial = Trial(model, text, focus, progress or _silent)
+    trial = Trial(model, text, focus, progress or silent)
     pair = trial.pair()
     judged = _judge(trial, *pair)
     heads = judged.select(n)
@@ -56,7 +56,7 @@ def control(model: Model, text: str, findings: Findings, *, progress: Say | None
     They look at the same word if it stands before the asking one, and otherwise at the word as many tokens
     back as it was. Raises `InputError` when the sentence has neither.
     """
-    trial = Trial(model, text, findings.query.text, progress or _silent)
+    trial = Trial(model, text, findings.query.text, progress or silent)
     pair, notes = _same_pair(trial, findings)
     heads = [parse_head(row.head, model.config) for row in findings.rows]
     shown = parse_head(findings.head, model.config)
@@ -74,7 +74,7 @@ def _same_pair(trial: Trial, findings: Findings) -> tuple[tuple[int, int], list[
     if not there:
         raise InputError(
             f"before {query.text!r} the control has neither {wanted.text!r} nor a word in its place: "
-            f"give a sentence with one of them, not first"
+            "give a sentence with one of them, not first"
         )
     return (0, there[0]), [f"{trial.words[there[0]].text} stands in the place of {wanted.text}"]
 
@@ -148,7 +148,3 @@ def _about_numbers(judged: Judged, model: str) -> Iterator[str]:
 
 def _title(model: Model) -> str:
     return KNOWN[model.name].title if model.name in KNOWN else model.name
-
-
-def _silent(message: str) -> None:
-    pass

@@ -10,17 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riverhead.errors import InputError
-from riverhead.inspection.habit import habit_of
+from riverhead.inspection.habit import Say, habit_of, silent
 from riverhead.inspection.swap import swaps, weights_on
 from riverhead.inspection.words import find, words_read
 from riverhead.transformer import Model
 
-__all__ = ["MAX_TOKENS", "Say", "Swapped", "Trial", "best_pair"]
+__all__ = ["MAX_TOKENS", "Swapped", "Trial", "best_pair"]
 
 MAX_TOKENS = 256  # 24 swaps of a longer text take minutes
 
 Array = NDArray[np.float32]
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +36,7 @@ class Trial:
     With ``focus`` only that word asks. Raises `InputError` for a text too long, or where no word can.
     """
 
-    def __init__(self, model: Model, text: str, focus: str | None = None, say: Say = lambda message: None):
+    def __init__(self, model: Model, text: str, focus: str | None = None, say: Say = silent):
         self.model, self.text, self.say = model, text, say
         ids = model.tokenize(text)
         if len(ids) > MAX_TOKENS:
