@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 
 from riverhead.render.glyphs import Runs, flow
-from riverhead.render.markup import raw, tag
+from riverhead.render.markup import tag
+from riverhead.render.plain import isolate
 from riverhead.scene import Math
 
 __all__ = ["LEAD", "SIZE", "Block", "at", "line", "paragraph"]
@@ -38,7 +40,9 @@ def line(runs: Runs, x: float, y: float, size: float, **how: str | float | None)
     for run in runs:
         italic = {"font_style": "italic", "font_family": SERIF} if run.italic else {}
         small = {"font_size": size * run.scale} if run.scale != 1 else {}
-        spans.append(tag("tspan", raw(run.text), dy=(rise - run.rise) * size or None, **small, **italic))
+        spans.append(
+            tag("tspan", escape(isolate(run.text)), dy=(rise - run.rise) * size or None, **small, **italic)
+        )
         rise = run.rise
     return tag("text", *spans, x=x, y=y, font_size=size, **how)
 

@@ -32,7 +32,7 @@ SMALL = 0.74  # letters of an index, beside 1
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Letters of one style; ``rise`` (in em) and ``scale`` make indices and exponents."""
+    """Visible letters of one style; ``rise`` (in em) and ``scale`` make indices and exponents."""
 
     text: str
     italic: bool = False
@@ -157,20 +157,23 @@ def _chunks(runs: tuple[str | Math, ...], room: float) -> list[tuple[bool, Runs]
     found: list[tuple[bool, Runs]] = []
     space = True
     for run in runs:
-        parts = visible(run).split(" ") if isinstance(run, str) else pieces(run, 0)
-        for at, part in enumerate(parts):
+        if isinstance(run, str):
+            parts = [_upright(word) for word in visible(run).split(" ")]
+        else:
+            parts = [_begun(Glyphs().walk(piece)) for piece in pieces(run, 0)]
+        for at, shown in enumerate(parts):
             space = space or at > 0
-            shown = runs_of(part)
-            if shown[:1] == _upright(" ") and not isinstance(part, str):  # its sign's
-                shown = shown[1:]
-            if not shown:
-                continue
-            if space or not found:
+            if shown and (space or not found):
                 found.append((True, shown))
-            else:
+            elif shown:
                 found[-1] = (found[-1][0], (*found[-1][1], *shown))
-            space = False
+            space = space and not shown
     return [(space and not n, cut) for space, chunk in found for n, cut in enumerate(_cut(chunk, room))]
+
+
+def _begun(runs: Runs) -> Runs:
+    """A piece of a formula without the space before the sign that it begins with."""
+    return runs[1:] if runs[:1] == _upright(" ") else runs
 
 
 def _cut(chunk: Runs, room: float) -> list[Runs]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from riverhead.render.grid import Grid, grid
 from riverhead.render.latex_math import escaped, inline, latex_math
 from riverhead.render.latex_plane import picture
@@ -38,6 +40,8 @@ HEADER = r"""% needs LuaLaTeX with fontspec, amsmath, booktabs and [table]{xcolo
 \providecommand{\rhrtl}[1]{{\textdir TRT #1}}
 """
 
+_LINE = re.compile(r"(.{2000}[^} \n]*(?:\}| (?=\S)))")  # TeX reads no line beyond 200,000 bytes
+
 
 def document(scene: Scene, width: int = 80, colour: bool = False) -> str:
     """Return a document that LuaLaTeX compiles as it stands."""
@@ -47,7 +51,8 @@ def document(scene: Scene, width: int = 80, colour: bool = False) -> str:
 def fragment(scene: Scene, width: int = 80, colour: bool = False) -> str:
     """Return what goes between ``\\begin{document}`` and ``\\end{document}``."""
     title = rf"\section*{{{escaped(scene.title)}}}" if scene.title else ""
-    return "\n".join([HEADER + title, *map(Latex().walk, scene.parts)]) + "\n"
+    drawn = "\n".join([HEADER + title, *map(Latex().walk, scene.parts)]) + "\n"
+    return _LINE.sub(lambda found: found[1] + ("%\n" if found[1].endswith("}") else "\n"), drawn)
 
 
 class Latex(Walker[str]):

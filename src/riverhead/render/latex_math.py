@@ -108,7 +108,7 @@ class LatexMath(Walker[str]):
 
     def number(self, node: Number) -> str:
         """A number; in braces, so that its minus is its own."""
-        match = re.fullmatch(r"(−?)([0-9.]+|∞)(?:e(−?)([0-9]+))?", node.text)
+        match = re.fullmatch(r"(−?)([0-9.]+|∞)(?:e([-−]?)([0-9]+))?", node.text)
         if match is None:
             return rf"\text{{{escaped(node.text)}}}"
         sign, digits, down, power = match.groups()

@@ -21,6 +21,7 @@ BAR = 10  # characters of a bar that says 1
 # what could begin markup: an underscore between letters cannot, and q_bank stays readable
 _MARKUP = re.compile(r"[\\`*{}\[\]~$#]|(?<!\w)_|_(?!\w)|(?<=_)_|_(?=_)")
 _ENTITIES = re.compile(r"[<>&|]|:(?=//)|(?<=www)\.")
+_ENTITY = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "&#124;", ":": "&#58;", ".": "&#46;"}
 _OPENING = re.compile(
     r"^(?:[-+=]|\d+(?=[.)]))|^\s+"
 )  # a list, a rule or indented code, at a line's beginning
@@ -36,7 +37,7 @@ def words(run: str | Math) -> str:
     """Return words or a formula, escaped: what could be markup shows as it is.
 
     >>> words("*a* q_bank |b| </script>")
-    '\\\\*a\\\\* q_bank &#124;b&#124; &#60;/script&#62;'
+    '\\\\*a\\\\* q_bank &#124;b&#124; &lt;/script&gt;'
     """
     shown = isolate(visible(run)) if isinstance(run, str) else _FORMULAS.walk(run)
     shown = _MARKUP.sub(r"\\\g<0>", shown)

@@ -1,0 +1,150 @@
+"""LaTeX: goldens, and documents full of hostile tokens that LuaLaTeX compiles without doing what they say."""
+
+import shutil
+import subprocess
+
+import pytest
+from hostile_scenes import HOSTILE
+
+from riverhead.numbers import fixed, plain, significant
+from riverhead.render import render
+from riverhead.render.latex_math import escaped, latex_math
+from riverhead.scene import (
+    Arrow,
+    Bar,
+    Call,
+    Code,
+    Fold,
+    Formula,
+    Fraction,
+    Matrix,
+    Operator,
+    Plane,
+    Power,
+    Root,
+    Row,
+    Scene,
+    Sub,
+    Symbol,
+    Table,
+    Text,
+    Vector,
+    Word,
+)
+
+
+def body(*parts):
+    """A fragment without its header."""
+    return render(Scene("", parts), "latex-fragment").partition("TRT #1}}\n")[2].strip()
+
+
+@pytest.fixture
+def compiled(tmp_path):
+    """A function that compiles a scene's document and returns LuaLaTeX's log."""
+    if shutil.which("lualatex") is None:
+        pytest.skip("needs lualatex (Debian: texlive-luatex texlive-latex-recommended lmodern)")
+
+    def compiled(scene):
+        (tmp_path / "sheet.tex").write_text(render(scene, "latex"), encoding="utf-8")
+        flags = ["-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error"]
+        run = subprocess.run(
+            ["lualatex", *flags, "sheet.tex"], cwd=tmp_path, capture_output=True, timeout=300
+        )
+        assert run.returncode == 0, run.stdout.decode(errors="replace")[-2000:]
+        assert (tmp_path / "sheet.pdf").stat().st_size > 0
+        return (tmp_path / "sheet.log").read_text(encoding="utf-8", errors="replace")
+
+    return compiled
+
+
+def test_formulas():
+    d_k = Sub(Symbol("d"), Symbol("k"))
+    scores = Fraction(Row((Symbol("Q"), Power(Symbol("K"), Symbol("T")))), Root(d_k))
+    assert latex_math(Row((Call("softmax", scores), Symbol("V")))) == (
+        r"\operatorname{softmax}\left(\frac{Q K^{T}}{\sqrt{d_{k}}}\right) \  V"
+    )
+    assert latex_math(Row((Word("bank", 1), Operator("≈"), Vector((plain(-0.5), significant(1e-12)))))) == (
+        r"\text{bank}' \approx {({-0.5}, {1.000\mathrm{e}{-12}})}"
+    )
+    assert latex_math(Row((Symbol("λ"), Operator("→"), fixed(float("-inf"))))) == r"\lambda  \to {-\infty}"
+
+
+def test_what_is_a_command_to_latex_is_only_text():
+    assert escaped(r"\input{x}") == r"\textbackslash{}input\{x\}"
+    assert escaped("50% $x^2_3$ & #~") == r"50\% \$x\textasciicircum{}2\_3\$ \& \#\textasciitilde{}"
+    assert escaped("[a]*--<<") == r"{[}a{]}{*}-{\kern0pt}-<{\kern0pt}<"
+    assert escaped("ab 12 שלום") == r"\rhrtl{{\textdir TLT ab 12} שלום}"
+
+
+def test_a_matrix_shades_its_weights_and_marks_row_and_cell():
+    cells = ((fixed(0.25), fixed(1)),)
+    table = body(Matrix(Symbol("A"), ("bank",), ("The", "river"), cells, focus=0, spot=(0, 0), shade=True))
+    assert table == (
+        "\\par\\hspace*{1.5em}\\begin{tabular}{@{}lrr@{}}\n$A$ & The & river \\\\\n\\midrule\n"
+        "\\llap{\\textcolor[HTML]{2F7DE1}{$\\triangleright$}\\ }\\textbf{\\boldmath bank} & "
+        "\\cellcolor[HTML]{DDEAFA}{\\setlength{\\fboxsep}{2pt}\\fcolorbox[HTML]{2F7DE1}{FFFFFF}"
+        "{\\textbf{\\boldmath $0.250$}}} & \\cellcolor[HTML]{78AAEC}\\textbf{\\boldmath $1.000$} \\\\\n"
+        "\\end{tabular}\\par"
+    )
+
+
+def test_a_long_table_is_cut_into_pages_and_a_wide_one_into_groups():
+    tall = body(Table(("n",), tuple((plain(n),) for n in range(83))))
+    assert tall.count(r"\begin{tabular}") == 3
+    wide = body(
+        Matrix(Symbol("A"), ("a",), tuple(f"key{n}" for n in range(40)), (tuple(map(plain, range(40))),))
+    )
+    assert wide.count(r"\begin{tabular}") > 3
+    assert all(f"${n}$" in wide for n in range(40))
+
+
+def everywhere(token):
+    """A token in every place that a scene has for one."""
+    word, symbol = Word(token, 1), Symbol(token)
+    formula = Row(
+        (
+            word,
+            Operator("="),
+            Call(token, Fraction(symbol, Root(word))),
+            Sub(symbol, word),
+            Power(word, symbol),
+        )
+    )
+    return (
+        Text((token,), "heading"),
+        Text((token, " ", word, " ", symbol)),
+        Text((token,), "note"),
+        Formula(formula, ((symbol, token),)),
+        Table((token, "w"), ((token, fixed(0.5)), (word, Bar(0.5))), token, 0),
+        Matrix(
+            word, (token, "b"), (token, "c"), ((fixed(0.5), None), (plain(-1), plain(2))), 0, (0, 0), True
+        ),
+        Plane(
+            (Arrow(token, (0.0, 0.0), (1.0, 1.0), ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0)), True),),
+            (token, token),
+            token,
+        ),
+        Code(token),
+        Fold(token, (Text((token,)),), open=True),
+    )
+
+
+def test_hostile_tokens_compile_and_do_nothing(compiled, tmp_path):
+    (tmp_path / "x.tex").write_text(r"\errmessage{read a file}")
+    commands = [
+        r"\directlua{io.open('made','w'):close()}",
+        r"\immediate\write18{touch made}",
+        r"\openout1=made",
+    ]
+    log = compiled(
+        Scene(r"\input{x}", tuple(part for token in [*HOSTILE, *commands] for part in everywhere(token)))
+    )
+    assert "x.tex" not in log
+    assert not (tmp_path / "made").exists()
+    assert "Missing character" not in log
+
+
+def test_every_character_compiles(compiled):
+    text = "".join(map(chr, [*range(0x3000), *range(0x3000, 0x110000, 997)]))
+    lines = tuple(Text((text[n : n + 64],)) for n in range(0, len(text), 64))
+    compiled(Scene("every character", (*lines, Code(text))))
