@@ -120,7 +120,7 @@ class Terminal(Walker[list[Line]]):
         """``lines`` and, under them, ``parts``, with air above headings and around grids."""
         for part in parts:
             heads = bool(lines) and (above is None or _heading(above))
-            if isinstance(part, Formula) and not part.terms and heads and self.beside(lines[-1], part.math):
+            if heads and (aside := _beside(part)) and self.beside(lines[-1], aside):
                 continue
             if lines and _apart(above, part):
                 lines.append(Line())
@@ -128,9 +128,9 @@ class Terminal(Walker[list[Line]]):
             above = part
         return lines
 
-    def beside(self, heading: Line, formula: Math) -> bool:
+    def beside(self, heading: Line, runs: tuple[str | Math, ...]) -> bool:
         """Set a short formula at the right end of the heading above it; False if it does not fit."""
-        shown = self.inline(formula)
+        shown = "".join(map(self.inline, runs))
         room = self.width - heading.cell_len - Line(shown).cell_len
         if room >= GAP:
             heading.append(" " * room + shown, "not bold")
@@ -143,7 +143,7 @@ class Terminal(Walker[list[Line]]):
         runs, formula = aside(part) if part.role == "heading" else (part.runs, None)
         line = Line("".join(map(self.inline, runs)), STYLES[part.role])
         lines = self.wrap(line, 0 if part.role == "heading" else self.indent)
-        if formula is not None and not self.beside(lines[-1], formula):
+        if formula is not None and not self.beside(lines[-1], (formula,)):
             lines += self.formula(Formula(formula))
         return lines
 
@@ -238,13 +238,19 @@ def _heading(part: Part | None) -> bool:
     return isinstance(part, Text) and part.role == "heading"
 
 
+def _beside(part: Part) -> tuple[str | Math, ...]:
+    """What of ``part`` may stand beside a heading: a formula, or a text that begins with one."""
+    if isinstance(part, Formula) and not part.terms:
+        return (part.math,)
+    if isinstance(part, Text) and part.role == "prose" and part.runs and not isinstance(part.runs[0], str):
+        return part.runs
+    return ()
+
+
 def _apart(above: Part | None, part: Part) -> bool:
     """Whether a blank line stands over ``part``: a heading, a plot, a grid not right under a heading."""
-    return (
-        _heading(part)
-        or isinstance(part, Plane)
-        or (isinstance(part, Table | Matrix) and not _heading(above))
-    )
+    grid = isinstance(part, Table | Matrix)
+    return _heading(part) or isinstance(part, Plane) or (grid and not _heading(above))
 
 
 def _at_relations(formula: str, room: int) -> list[str]:
