@@ -9,7 +9,7 @@ from itertools import groupby
 from rich.cells import cell_len
 
 from riverhead.numbers import Number
-from riverhead.render.plain import PRIME, loose, pieces, product, spaced, visible
+from riverhead.render.plain import PRIME, flat, loose, pieces, product, spaced, visible
 from riverhead.render.walk import Walker
 from riverhead.scene import (
     Call,
@@ -65,8 +65,9 @@ class Glyphs(Walker[Runs]):
     def row(self, node: Row) -> Runs:
         """Nodes in a row."""
         line: list[Run] = []
-        for at, item in enumerate(node.items):
-            line += _upright(" ") if at and spaced(node, at) else ()
+        items = flat(node)
+        for at, item in enumerate(items):
+            line += _upright(" ") if at and spaced(items, at) else ()
             line += self.walk(item)
         return tuple(line)
 

@@ -10,7 +10,7 @@ from riverhead.render.figure import ACCENT, described, figure
 from riverhead.render.grid import Grid, grid
 from riverhead.render.markup import tag
 from riverhead.render.mathml import mathml
-from riverhead.render.plain import aside, clamp, isolate, pieces, visible, visible_lines
+from riverhead.render.plain import aside, begins_with_formula, clamp, isolate, pieces, visible, visible_lines
 from riverhead.render.walk import Walker
 from riverhead.scene import Bar, Cell, Code, Fold, Formula, Math, Matrix, Plane, Scene, Table, Text
 
@@ -23,7 +23,7 @@ STYLE = """
 .riverhead h1,.riverhead h2,.riverhead h3,.riverhead h4{line-height:1.25;margin:1.6em 0 .5em}
 .riverhead p,.riverhead dl,.riverhead figure,.riverhead details{margin:.6em 0}
 .riverhead .note{opacity:.75;font-size:.92em}
-.riverhead .formula{margin:.8em 0 .8em 1.5em;font-size:1.1em;line-height:2}
+.riverhead .formula{overflow-x:auto;overflow-y:hidden;margin:.8em 0 .8em 1.5em;font-size:1.1em;line-height:2}
 .riverhead math{font-size:1.06em}
 .riverhead mtext{font-family:system-ui,sans-serif}
 .riverhead dl{display:grid;grid-template-columns:max-content 1fr;gap:.2em 1.2em;margin-left:1.5em}
@@ -45,6 +45,10 @@ white-space:pre-wrap;background:none;color:inherit;min-width:max-content}
 .riverhead figcaption{margin-bottom:.4em}
 .riverhead pre{overflow-x:auto;padding:.8em 1em;border:1px solid;border-radius:6px;font-size:.92em}
 .riverhead summary{cursor:pointer}
+.riverhead details>*{margin-left:1.2em}
+.riverhead details>summary{margin-left:0}
+.riverhead .head{display:flex;flex-wrap:wrap;justify-content:space-between;align-items:baseline;gap:0 2em}
+.riverhead .head p{margin-left:auto}
 .riverhead *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 @media print{.riverhead .scroll,.riverhead pre{overflow:visible;white-space:pre-wrap}
 .riverhead tr,.riverhead figure,.riverhead .formula{break-inside:avoid}
@@ -93,9 +97,9 @@ def words(text: str) -> str:
     return tag("bdi", escape(shown)) if isolate(shown) != shown else escape(shown)
 
 
-def inline(run: str | Math) -> str:
+def inline(run: str | Math, display: bool = False) -> str:
     """Return words or a formula within a line."""
-    return words(run) if isinstance(run, str) else mathml(run)
+    return words(run) if isinstance(run, str) else mathml(run, display)
 
 
 class HTML(Walker[str]):
@@ -113,10 +117,12 @@ class HTML(Walker[str]):
     def text(self, part: Text) -> str:
         """A heading or a paragraph."""
         if part.role != "heading":
-            return tag("p", *map(inline, part.runs), class_="note" if part.role == "note" else None)
+            display = begins_with_formula(part)
+            inside = (inline(run, display) for run in part.runs)
+            return tag("p", *inside, class_="note" if part.role == "note" else None)
         runs, formula = aside(part)
-        below = self.formula(Formula(formula)) if formula is not None else ""
-        return tag(f"h{self.heading + 1}", *map(inline, runs)) + below
+        heading = tag(f"h{self.heading + 1}", *map(inline, runs))
+        return heading if formula is None else tag("div", heading, tag("p", mathml(formula)), class_="head")
 
     def formula(self, part: Formula) -> str:
         """A formula, broken at its signs where it is long, over what its symbols mean."""
@@ -156,7 +162,7 @@ class HTML(Walker[str]):
 def _table(shown: Grid) -> str:
     caption = tag("caption", words(shown.caption)) if shown.caption else ""
     head = [tag("th", _cell(cell), scope="col", class_=_side(shown, j)) for j, cell in enumerate(shown.head)]
-    named = any(cell is not None for cell in shown.head)
+    named = any(cell not in (None, "") for cell in shown.head)
     rows = [
         tag(
             "tr", *(_data(shown, i, j) for j in range(len(row))), class_="focus" if i == shown.focus else None

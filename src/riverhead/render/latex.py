@@ -8,7 +8,7 @@ from riverhead.render.grid import Grid, grid
 from riverhead.render.latex_math import escaped, inline, latex_math
 from riverhead.render.latex_plane import picture
 from riverhead.render.latex_table import tabulars
-from riverhead.render.plain import aside, visible_lines
+from riverhead.render.plain import aside, begins_with_formula, visible_lines
 from riverhead.render.walk import Walker
 from riverhead.scene import Code, Fold, Formula, Math, Matrix, Plane, Scene, Table, Text
 
@@ -64,9 +64,11 @@ class Latex(Walker[str]):
             words, formula = aside(part)
             beside = rf"\hfill{{\normalfont\normalsize {inline(formula)}}}" if formula is not None else ""
             return rf"\subsection*{{{_runs(words)}{beside}}}"
-        shown = _runs(part.runs)
+        shown = (r"\everymath{\displaystyle}" if begins_with_formula(part) else "") + _runs(part.runs)
         return (
-            rf"{{\small\textcolor[gray]{{0.35}}{{{shown}}}\par}}" if part.role == "note" else rf"{shown}\par"
+            rf"{{\small\textcolor[gray]{{0.35}}{{{shown}}}\par}}"
+            if part.role == "note"
+            else rf"{{{shown}\par}}"
         )
 
     def formula(self, part: Formula) -> str:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 from riverhead.numbers import Number
-from riverhead.render.plain import isolate, spaced, visible
+from riverhead.render.plain import flat, isolate, spaced, visible
 from riverhead.render.walk import Walker
 from riverhead.scene import Call, Fraction, Math, Operator, Power, Root, Row, Sub, Symbol, Vector, Word
 
@@ -123,9 +123,10 @@ class LatexMath(Walker[str]):
     def row(self, node: Row) -> str:
         """Nodes in a row, with a space where words would run together."""
         line: list[str] = []
-        for at, item in enumerate(node.items):
-            touch = at > 0 and not isinstance(item, Operator) and not isinstance(node.items[at - 1], Operator)
-            line += [r"\ "] if touch and spaced(node, at) else []
+        items = flat(node)
+        for at, item in enumerate(items):
+            touch = at > 0 and not any(isinstance(side, Operator) for side in items[at - 1 : at + 1])
+            line += [r"\ "] if touch and spaced(items, at) else []
             line.append(self.walk(item))
         return " ".join(line)
 

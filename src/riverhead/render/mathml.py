@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from riverhead.numbers import Number
 from riverhead.render.markup import raw, tag
-from riverhead.render.plain import PRIME, spaced
+from riverhead.render.plain import PRIME, flat, spaced
 from riverhead.render.walk import Walker
 from riverhead.scene import (
     Call,
@@ -37,6 +37,12 @@ def _primed(base: str, primes: int) -> str:
     return tag("msup", base, tag("mo", PRIME * primes)) if primes else base
 
 
+def _bracketed(inside: str) -> str:
+    """Parentheses, which grow only around what is tall: where they need not, they keep closer."""
+    grow = None if "<mfrac>" in inside else "false"
+    return tag("mrow", tag("mo", "(", stretchy=grow), inside, tag("mo", ")", stretchy=grow))
+
+
 class MathML(Walker[str]):
     """One element a node."""
 
@@ -58,13 +64,14 @@ class MathML(Walker[str]):
 
     def row(self, node: Row) -> str:
         """Nodes in a row, with a space where words would run together."""
-        line = ""
-        for at, item in enumerate(node.items):
+        items, line = flat(node), ""
+        for at, item in enumerate(items):
             if isinstance(item, Operator):
-                line += tag("mo", raw(item.sign), form="infix" if at else None)
+                between = at > 0 or item.sign not in "+−"
+                line += tag("mo", raw(item.sign), form="infix" if between else None)
                 continue
-            touch = at > 0 and not isinstance(node.items[at - 1], Operator)
-            line += tag("mspace", width="0.25em") if touch and spaced(node, at) else ""
+            touch = at > 0 and not isinstance(items[at - 1], Operator)
+            line += tag("mspace", width="0.25em") if touch and spaced(items, at) else ""
             line += self.walk(item)
         return tag("mrow", line)
 
@@ -86,12 +93,9 @@ class MathML(Walker[str]):
 
     def vector(self, node: Vector) -> str:
         """Components in parentheses."""
-        inside = tag("mo", ",").join(map(self.walk, node.items))
-        return tag("mrow", tag("mo", "(", stretchy="false"), inside, tag("mo", ")", stretchy="false"))
+        return _bracketed(tag("mo", ",").join(map(self.walk, node.items)))
 
     def call(self, node: Call) -> str:
         """A function of one argument; U+2061 says to screen readers that it is applied."""
         name = tag("mi", raw(node.name))
-        return (
-            f"<mrow>{name}<mo>\u2061</mo><mrow><mo>(</mo>{self.walk(node.argument)}<mo>)</mo></mrow></mrow>"
-        )
+        return tag("mrow", name, tag("mo", "\u2061"), _bracketed(self.walk(node.argument)))

@@ -13,6 +13,7 @@ from riverhead.scene import (
     Fraction,
     Math,
     Operator,
+    Part,
     Power,
     Root,
     Row,
@@ -121,11 +122,9 @@ class Plain(Walker[str]):
 
     def row(self, node: Row) -> str:
         """Nodes in a row, with the spaces a reader expects."""
-        line = ""
-        for at, item in enumerate(node.items):
-            before = node.items[at - 1] if at else None
-            line += (" " if before is not None and spaced(node, at) else "") + self.walk(item)
-        return line
+        items = flat(node)
+        gaps = (" " if at and spaced(items, at) else "" for at in range(len(items)))
+        return "".join(gap + self.walk(item) for gap, item in zip(gaps, items, strict=True))
 
     def sub(self, node: Sub) -> str:
         """``q_bank``, ``w_(i, j)``."""
@@ -188,11 +187,25 @@ def pieces(node: Math, long: int = 60) -> list[Math]:
     if not isinstance(node, Row) or len(Plain().walk(node)) <= long:
         return [node]
     found: list[list[Math]] = [[]]
-    for item in node.items:
+    for item in flat(node):
         if isinstance(item, Operator) and item.sign in SPACED and found[-1]:
             found.append([Row(())])  # something to its left: a sign between two, not a sign of one
         found[-1].append(item)
     return [Row(tuple(items)) for items in found]
+
+
+def flat(row: Row) -> tuple[Math, ...]:
+    """Return the items of ``row`` with those of the rows inside it; a sign as in −x stays with its x."""
+    items: list[Math] = []
+    for item in row.items:
+        signed = isinstance(item, Row) and item.items[:1] in ((), (Operator("−"),), (Operator("+"),))
+        items += flat(item) if isinstance(item, Row) and not signed else (item,)
+    return tuple(items)
+
+
+def begins_with_formula(part: Part) -> bool:
+    """Whether ``part`` is running text that opens with a formula: it is shown like one."""
+    return isinstance(part, Text) and part.role == "prose" and not isinstance((*part.runs, "")[0], str)
 
 
 def product(node: Math) -> bool:
@@ -202,9 +215,9 @@ def product(node: Math) -> bool:
     )
 
 
-def spaced(row: Row, at: int) -> bool:
+def spaced(items: tuple[Math, ...], at: int) -> bool:
     """Whether a space stands before item ``at``: around ``=`` and ``+``, after a comma, never in QKᵀ."""
-    left, right = row.items[at - 1], row.items[at]
+    left, right = items[at - 1], items[at]
     if isinstance(right, Operator):
         return right.sign in SPACED
     if isinstance(left, Operator):

@@ -9,7 +9,7 @@ from itertools import chain, product
 
 from rich.cells import cell_len, chop_cells
 
-from riverhead.numbers import plain, significant
+from riverhead.numbers import fixed, plain, significant
 from riverhead.render.plain import PRIME, visible
 from riverhead.scene import Plane
 
@@ -19,7 +19,7 @@ Point = tuple[float, float]
 SIDE = 300.0  # the longer side of the drawn square, in pixels
 MARGIN = 44.0
 SIZE = 13.0  # of a label's letters
-LONGEST = 16  # characters of a label
+LONGEST = 24  # characters of a label
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,17 @@ class Drawing:
 
 
 def place(point: Point) -> str:
-    """Return ``point`` with three digits a coordinate, or fewer where they are exact.
+    """Return ``point`` with three decimals a coordinate, or as it is where that is shorter.
 
-    >>> place((0.604269, 0.5))
-    '(0.604, 0.5)'
+    >>> place((0.604269, 0.5)), place((1e-9, -2.0))
+    ('(0.604, 0.5)', '(1e-09, −2)')
     """
-    texts = ((plain(x).text, significant(x, 3).text) for x in point)
-    return f"({', '.join(min(both, key=len) for both in texts)})"
+    return f"({', '.join(map(_coordinate, point))})"
+
+
+def _coordinate(x: float) -> str:
+    usual = fixed(x, 3) if 1e-3 <= abs(x) < 1e6 else significant(x, 3)
+    return min(plain(x).text, usual.text, key=len)
 
 
 def drawable(*points: Point) -> bool:
@@ -95,9 +99,8 @@ def draw(plane: Plane) -> Drawing:
         Label(MARGIN * 0.7 - _width(plain(y).text), at((left, y))[1] + SIZE / 3, plain(y).text) for y in up
     ]
     arrows = tuple((at(arrow.start), at(arrow.end), arrow.focus) for arrow in shown)
-    labels = _labels(
-        [(_short(arrow.label), *drawn) for arrow, drawn in zip(shown, arrows, strict=True)], width
-    )
+    moves = [(_short(arrow.label), *move) for arrow, move in zip(shown, arrows, strict=True)]
+    labels = _labels(moves, width, ticks)
     hulls = tuple(
         (tuple(at(corner) for corner in _hull(arrow.hull)), arrow.focus)
         for arrow in shown
@@ -143,11 +146,14 @@ def _turn(a: Point, b: Point, c: Point) -> float:
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
-def _labels(moves: list[tuple[str, Point, Point, bool]], width: float) -> tuple[Label, ...]:
+def _labels(
+    moves: list[tuple[str, Point, Point, bool]], width: float, ticks: list[Label]
+) -> tuple[Label, ...]:
     """A label at each end of each move, where it covers least: the ones in focus choose first."""
-    taken = [_around(point, 6.0) for _, start, end, _ in moves for point in (start, end)]
+    taken = [(tick.x, tick.y - SIZE, tick.x + _width(tick.text), tick.y) for tick in ticks]
+    taken += [_around(point, 6.0) for _, start, end, _ in moves for point in (start, end)]
     for _, start, end, _ in moves:
-        taken += [_around(_between(start, end, k / 8), 2.0) for k in range(1, 8)]
+        taken += [_around(_between(start, end, k / 24), 3.0) for k in range(1, 24)]
     labels = []
     for label, start, end, focus in sorted(moves, key=lambda move: not move[3]):
         for point, text in ((end, label + PRIME), (start, label)):

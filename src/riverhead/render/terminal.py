@@ -14,7 +14,7 @@ from riverhead.numbers import Number
 from riverhead.render.chart import chart
 from riverhead.render.columns import Columns
 from riverhead.render.grid import Grid, grid
-from riverhead.render.plain import Plain, aside, bar, isolate, visible, visible_lines
+from riverhead.render.plain import Plain, aside, bar, begins_with_formula, isolate, visible, visible_lines
 from riverhead.render.plane import place
 from riverhead.render.walk import Walker
 from riverhead.scene import Bar, Cell, Code, Fold, Formula, Math, Matrix, Part, Plane, Scene, Table, Text
@@ -242,9 +242,7 @@ def _beside(part: Part) -> tuple[str | Math, ...]:
     """What of ``part`` may stand beside a heading: a formula, or a text that begins with one."""
     if isinstance(part, Formula) and not part.terms:
         return (part.math,)
-    if isinstance(part, Text) and part.role == "prose" and part.runs and not isinstance(part.runs[0], str):
-        return part.runs
-    return ()
+    return part.runs if isinstance(part, Text) and begins_with_formula(part) else ()
 
 
 def _apart(above: Part | None, part: Part) -> bool:
