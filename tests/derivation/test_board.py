@@ -10,7 +10,7 @@ from spoken import page
 
 from riverhead.derivation import board, derive, example
 from riverhead.errors import InputError
-from riverhead.scene import Bar, Fold, Formula, Scene, Table
+from riverhead.scene import Bar, Fold, Formula, Table
 
 
 @pytest.mark.parametrize(
@@ -108,6 +108,7 @@ def test_two_heads_stand_side_by_side_and_w_o_mixes_them() -> None:
     text = page(board(example("two_heads").derive(), focus="bank"))
     assert text.count("weight ") == 2
     assert "weight 0.050 0.050 0.050 0.849 1.000" in text
+    assert "head 1: 0.050·(0, 0) + 0.050·(1, 0) + 0.050·(1, 0) + 0.849·(0, 1)" in text
     assert "2 heads side by side: merged_bank = (0.604, 0.266, 0.100, 0.849)" in text
     assert "mixed by W_o: y_bank = (1.454, 0.266, 0.100, 0.849)" in text
 
@@ -129,6 +130,7 @@ def test_without_parameters_one_vector_does_three_jobs_and_the_cosines_follow() 
     text = page(board(example("money bank grows").derive(), focus="bank"))
     assert "e = q = k = v: one vector, three jobs" in text
     assert "money · bank 0.500 → 0.978" in text
+    assert "q_bank·k_money = 1·1 + 1·0 + 0·1 + 0·0 = 1" in text  # the best of the others, not itself
 
 
 def real(T: int, d: int = 64) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -172,7 +174,7 @@ def test_every_term_and_every_token_on_request() -> None:
     scene = board(derive(q, k, v), focus=3, full=True)
     folds = {part.summary: part for part in scene.parts if isinstance(part, Fold)}
     assert len(folds["every token it sees"].parts[0].rows) == 20
-    terms = page(Scene("", folds["every term"].parts), width=10_000).strip().splitlines()
+    terms = page(folds["every term"].parts).splitlines()
     assert [line.count("·") for line in terms] == [65] * 6  # 64 products, and the one in front
 
 

@@ -21,7 +21,7 @@ from riverhead.derivation import (
     example,
     read_vectors,
 )
-from riverhead.derivation.geometry import Projection, cosine, hull
+from riverhead.derivation.geometry import Projection, after, before, cosine, hull
 from riverhead.errors import InputError, RiverheadError
 from riverhead.scene import Plane, Table
 
@@ -36,6 +36,7 @@ def test_no_scale_changes_every_weight_and_no_dot() -> None:
     assert "bank 0.065 → 0.032 0.539 → 0.644 0.266 → 0.237 0.131 → 0.087" in text
     assert "bank′ (0.604, 0.266) → (0.687, 0.237)" in text
     assert "dots" not in text
+    assert not re.search("^(The|river|flooded) ", text.partition("\n")[2], re.M)
     assert (
         "river" not in text.replace("The river", "").replace("scores The river", "") or "river′" not in text
     )
@@ -235,6 +236,17 @@ def test_after_w_o_the_vectors_are_compared_with_x_or_not_at_all() -> None:
         before_and_after(example("two_heads").derive())
     with pytest.raises(InputError, match="before and after cannot be compared"):
         before_and_after(example("dot_similarity").derive())
+
+
+def test_grouped_heads_are_compared_with_the_values_they_read() -> None:
+    q, v = np.ones((4, 2, 1)), [[[1.0], [2.0]], [[3.0], [4.0]]]
+    derivation = derive(q, np.ones((2, 2, 1)), v)  # every weight is 1/2
+    assert before(derivation).tolist() == [[1, 1, 3, 3], [2, 2, 4, 4]]
+    assert after(derivation).tolist() == [[1.5, 1.5, 3.5, 3.5]] * 2
+
+
+def test_points_on_an_edge_are_no_corners() -> None:
+    assert hull([(0, 0), (1, 0), (2, 0), (2, 2), (1, 1)]) == ((0, 0), (2, 0), (2, 2))
 
 
 @given(st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)), min_size=1, max_size=9))

@@ -39,6 +39,10 @@ def test_grouped_heads_read_their_kv_head(rng: np.random.Generator) -> None:
     derivation = derive(q, k, v)
     for head in range(H):
         agree(derivation, head, *loops(q[head], k[head // 2], v[head // 2], 1 / math.sqrt(d_k)))
+    exps = (
+        derivation["exp"].array / derivation["sum"].array
+    )  # the steps shown lead to the weights of the core
+    np.testing.assert_allclose(exps, derivation["weights"].array, rtol=0, atol=BOUND)
     merged = derivation["merged"].array[0]
     np.testing.assert_array_equal(merged, np.concatenate(derivation["out"].array, axis=-1))
 
@@ -59,6 +63,12 @@ def test_projections_make_queries_keys_and_values_of_two_sequences(rng: np.rando
         outs.append(out)
     y = np.concatenate(outs, axis=-1) @ W_o
     np.testing.assert_allclose(derivation["y"].array[0], y, rtol=0, atol=1e-10)
+
+
+def test_a_second_sequence_of_the_same_length_stays_a_second_one() -> None:
+    eye = np.eye(2)
+    derivation = derive(x=eye, x_k=eye, W_q=eye, W_k=eye, W_v=eye, tokens=["s", "t"])
+    assert (derivation.given.tokens, derivation.given.tokens_k) == (("s", "t"), ("0", "1"))
 
 
 def test_the_steps_come_in_the_order_of_the_work() -> None:

@@ -20,6 +20,7 @@ CASES = {
     "scale and temperature": lambda: example("The river bank flooded").derive(scale=0.3, temperature=2),
     "grouped heads": lambda: derive(vectors, vectors[:2], vectors[2:], causal=True),
     "cross, aligned at the start": lambda: derive(vectors[0][:2], *vectors[1:3], causal=True, align="start"),
+    "cross, aligned at the end": lambda: derive(vectors[0][:2], *vectors[1:3], causal=True),
     "a mask with an empty row": lambda: derive(e=vectors[0], mask=[[True] * 3, [False] * 3, [True] * 3]),
     "a mask for each head": lambda: derive(vectors, vectors, vectors, mask=rng.random((4, 3, 3)) < 0.5),
     "scores that overflow": lambda: derive([[1e4, 0], [-1e4, 1]], np.eye(2), [[1, 2], [3, 4]], causal=True),

@@ -32,6 +32,7 @@ BOARD = {"scores": ".2f", "exp": ".3g", "sum": ".3g", "weights": ".2f"}
         ("exp", 2, "8.32", "false"),
         ("exp", 2, "8.35", "false"),
         ("exp", 1, "16.9", "rounded"),
+        ("exp", 1, "16.5", "false"),  # from a score of 2.8, which nobody writes beside 16.9
         ("sum", 0, "31.4", "rounded"),
         ("weights", 1, "54%", "rounded"),
         ("weights", 1, "0.64", "false"),  # without the scale
@@ -96,6 +97,26 @@ def test_a_head_is_judged_by_its_own_keys() -> None:
     assert derivation.judge("weights", 2, 3, "0.849", head=1) == Verdict.ROUNDED
     assert derivation.judge("weights", 2, 3, "0.849", head=0) == Verdict.FALSE
     assert derivation.judge("merged", 2, 3, "0.849") == Verdict.ROUNDED
+
+
+def test_query_heads_are_judged_by_the_kv_head_they_share() -> None:
+    q, k = [[[1.0]]] * 4, [[[3.0]], [[5.0]]]
+    derivation = derive(q, k, k)
+    assert [derivation.judge("dots", 0, 0, "5.004", head, {"k": ".2f"}).value for head in range(4)] == [
+        "false"
+    ] * 4
+    assert [derivation.judge("dots", 0, 0, str(n), h).value for h, n in enumerate((3, 3, 5, 5))] == [
+        "exact"
+    ] * 4
+    near = derive(q, [[[3.0]], [[5.004]]], k)
+    assert near.judge("dots", 0, 0, "5.000", 3, {"dots": ".2f"}) == Verdict.CARRIED
+    assert near.judge("out", 0, 0, "5.000", 3, {"weights": ".2f"}) == Verdict.EXACT
+
+
+def test_a_row_that_was_moved_is_judged_as_it_was_moved() -> None:
+    derivation = derive([[1.0]], [[1000.004], [1001.0]], [[0.0], [1.0]], tokens=["q"], tokens_k=["a", "b"])
+    assert derivation.judge("exp", 0, 0, "0.369") == Verdict.ROUNDED  # e^(1000.004 − 1001)
+    assert derivation.judge("exp", 0, 0, "0.3679", digits={"scores": ".2f"}) == Verdict.CARRIED  # e^−1
 
 
 def test_projections_are_carried_through_too() -> None:
