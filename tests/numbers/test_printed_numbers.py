@@ -102,6 +102,14 @@ def test_rounding_keeps_to_half_a_unit(value: float, digits: int, significant_di
         assert abs(kept - value) <= 0.5 * 10.0 ** (math.floor(math.log10(abs(value))) - digits) * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(
+    ("value", "digits", "kept"),
+    [(16.918829, 3, 16.9), (0.0012345, 2, 0.0012), (1503.2, 2, 1500.0), (-9.96, 2, -10.0), (0.0, 3, 0.0)],
+)
+def test_significant_digits_are_counted_from_the_first(value: float, digits: int, kept: float) -> None:
+    assert Rounding(digits, significant=True).nearest(value) == kept
+
+
 numbers = st.lists(st.floats(-30, 30), min_size=2, max_size=5)
 
 
