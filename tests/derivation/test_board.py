@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 import pytest
-from spoken import page
+from spoken import page, words
 
 from riverhead.derivation import board, derive, example
 from riverhead.errors import InputError
-from riverhead.scene import Bar, Fold, Formula, Table
+from riverhead.scene import Bar, Fold, Table
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_the_row_that_gives_another_token_most_is_in_focus() -> None:
 
 
 @pytest.mark.parametrize(
-    ("focus", "row"), [("The", "The"), (3, "flooded"), ("3", "flooded"), ("river#1", "river")]
+    ("focus", "row"), [("The", "The"), (0, "The"), (3, "flooded"), ("3", "flooded"), ("river#1", "river")]
 )
 def test_a_focus_is_a_token_or_an_index(focus: str | int, row: str) -> None:
     assert f"2 The {row} row" in page(board(example("The river bank flooded").derive(), focus=focus))
@@ -62,6 +62,9 @@ def test_a_focus_that_is_not_there_or_twice_is_refused() -> None:
         InputError, match="focus 'ocean' is not there; the tokens are The, river, bank, flooded"
     ):
         board(example("The river bank flooded").derive(), focus="ocean")
+    with pytest.raises(InputError, match="focus 4 is not there; there are 4, counted from 0"):
+        board(example("The river bank flooded").derive(), focus=4)
+    assert "2 The 0 row" in page(board(derive(e=np.eye(2), tokens=["1", "0"]), focus=1))  # an int is an index
     twice = derive(e=np.eye(3), tokens=["a", " bank", "bank"])
     assert "2 The bank row" in page(board(twice, focus="bank"))  # the one without the space, exactly
     again = derive(e=np.eye(3), tokens=["a", "bank", "bank"])
@@ -98,9 +101,19 @@ def test_full_has_every_cell_of_every_step_and_every_symbol() -> None:
                 rf"q_{derivation.given.tokens[i]}·k_{derivation.given.tokens[j]} = .* = \d", text
             )
     assert "The, component 2: " in text
-    (annotated,) = [part for part in scene.parts if isinstance(part, Formula)]
-    assert len(annotated.terms) == 6
-    assert "d_k multiply-and-adds" in text
+    annotated = scene.parts[-1]
+    assert annotated.open
+    assert [words(symbol) for symbol, _ in annotated.parts[0].terms] == [
+        "Q",
+        "Kᵀ",
+        "QKᵀ",
+        "√d_k",
+        "softmax",
+        "V",
+    ]
+    unscaled = board(example("The river bank flooded").derive(scale=1)).parts[-1]
+    assert not unscaled.open
+    assert "√" not in page(unscaled.parts)
 
 
 def test_two_heads_stand_side_by_side_and_w_o_mixes_them() -> None:

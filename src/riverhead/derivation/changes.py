@@ -29,6 +29,11 @@ def changed(
     """Return what two derivations of the same tokens do not share, before → after.
 
     ``focus`` keeps to one query's row. Raises `InputError` where the tokens, heads or widths differ.
+
+    >>> from riverhead.derivation import derive
+    >>> a = derive([[2]], [[1], [2]], [[0], [1]], tokens=["q"], tokens_k=["a", "b"])
+    >>> [part.columns[0] or part.columns[1] for part in changed(a, a.but(v=[[0], [2]])).parts]
+    ['v', 'out']
     """
     a, b = before.given, after.given
     shapes = [(g.tokens, g.keys, g.n_heads, g.n_kv_heads, g.d_k, g.d_v) for g in (a, b)]

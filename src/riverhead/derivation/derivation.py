@@ -16,7 +16,7 @@ from riverhead.derivation.work import work
 from riverhead.display import Displayable
 from riverhead.errors import InputError
 from riverhead.numbers import Rounding, Verdict
-from riverhead.scene import Math, Scene
+from riverhead.scene import Row, Scene
 
 __all__ = ["Derivation", "derive"]
 
@@ -79,11 +79,15 @@ class Derivation(Displayable):
         *,
         terms: int | None = FIRST_TERMS,
         digits: int | None = None,
-    ) -> Math:
+    ) -> Row:
         """Return how the number in row ``i``, column ``j`` of ``step`` is made, as a formula.
 
         A sum of more than ``terms`` terms shows the first of them, their count and the total; ``terms=None``
         shows every one. Raises `InputError` where there is no such cell.
+
+        >>> worked = derive(q=[[2, 1]], k=[[2, 0]], v=[[1]])
+        >>> worked.arithmetic("dots", 0, 0).items[-1].text  # q·k = 2·2 + 1·0 = 4
+        '4'
         """
         return arithmetic(self, step, i, j, head, terms=terms, digits=digits)
 
@@ -108,7 +112,11 @@ class Derivation(Displayable):
         return judge_cell(self, step, i, j, printed, head, digits)
 
     def but(self, **changes: Any) -> Derivation:
-        """Return the same derivation with other settings or operands, as in ``but(causal=True)``."""
+        """Return the same derivation with other settings or operands.
+
+        >>> derive(e=[[1], [2]]).but(causal=True)["weights"].values[0][0]
+        (1.0, 0.0)
+        """
         return derived(self.given.but(**changes))
 
     def to_json(self) -> str:
@@ -120,6 +128,10 @@ class Derivation(Displayable):
         """Return the derivation of a document; everything is derived again, and what does not follow refused.
 
         Raises `InputError` where the document is not one, or was changed.
+
+        >>> worked = derive(e=[[1.0], [2.0]])
+        >>> Derivation.from_json(worked.to_json()) == worked
+        True
         """
         found, claimed = restore(text)
         return cls(found, adopt(work(found), claimed))
@@ -166,7 +178,7 @@ def derive(
     >>> worked["dots"].values, worked["out"].array.round(3).tolist()
     ((((4.0, 3.0),),), [[[0.67, 0.33]]])
     """
-    return derived(given(locals()))
+    return derived(given(locals()))  # the parameters are the fields of Given
 
 
 def derived(checked: Given) -> Derivation:

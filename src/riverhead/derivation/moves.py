@@ -27,6 +27,10 @@ def before_and_after(
 
     Raises `InputError` where the vectors before and after do not lie in one space (cross-attention, or a W_o
     without x).
+
+    >>> from riverhead.derivation import derive
+    >>> [str(cell) for cell in before_and_after(derive(e=[[1, 0], [0, 1]])).parts[0].rows[0]]
+    ['0 · 1', '0.000', '→', '0.793']
     """
     if before(derivation) is None:
         raise InputError(
@@ -89,6 +93,11 @@ def destinations(a: Derivation, b: Derivation, word: str, *, digits: int | None 
     """Return where one word goes in two sentences: its new vector against every old one of both.
 
     Raises `InputError` where the word is not in both, or the vectors are not as wide.
+
+    >>> from riverhead.derivation import example
+    >>> a, b = (example(name).derive() for name in ("money bank grows", "river bank flows"))
+    >>> [str(cell) for cell in destinations(a, b, "bank").parts[0].rows[0]]
+    ['money', '0.753', '0.448']
     """
     shown = Digits.of(digits)
     at = [position(derivation.given.tokens, word, "word") for derivation in (a, b)]

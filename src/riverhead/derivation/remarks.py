@@ -11,7 +11,7 @@ from riverhead.derivation.given import Given
 from riverhead.derivation.scaling import is_usual, shift
 from riverhead.numbers import fixed
 
-__all__ = ["says"]
+__all__ = ["says", "symbols"]
 
 Grids = Mapping[str, Grid]
 
@@ -50,7 +50,7 @@ def _scores(given: Given, grids: Grids) -> list[str]:
     if not is_usual(given):
         return [f"The scale is {given.scale:g} here, not 1/√d_k.", heat]
     return [
-        "The spread of a dot product grows as √d_k; "
+        "With independent entries the spread of a dot product grows as √d_k; "
         f"divided by √d_k = √{given.d_k} it is the same at every width.",
         "Any constant multiple of √d_k would do that: it is unique up to a constant factor.",
         "d_k is the width of one head, not of the model." if given.n_heads > 1 else "",
@@ -99,7 +99,27 @@ def _formula(given: Given, grids: Grids) -> list[str]:
     parts = ["Q Kᵀ", "weights · V", *["x W_q, x W_k, x W_v"] * (given.x is not None)]
     parts += ["W_o"] * (given.W_o is not None)
     numeral = {2: "Two", 3: "Three", 5: "Five", 6: "Six"}[count]
-    return [f"{numeral} matrix products for the whole sentence, however long: {'; '.join(parts)}."]
+    return [
+        *(f"{symbol}: {meaning}." for symbol, meaning in symbols(given).items()),
+        f"{numeral} matrix products for the whole sentence, however long: {'; '.join(parts)}.",
+    ]
+
+
+def symbols(given: Given) -> dict[str, str]:
+    """Return what each symbol of the formula stands for here, in the order it is read."""
+    found = {
+        "Q": f"what each token asks, {_rows(given.T_q)} of d_k = {given.d_k}",
+        "Kᵀ": f"what each token answers to, turned so that {given.T_k} keys are columns",
+        "QKᵀ": "every query with every key, d_k multiply-and-adds each",
+        "√d_k": "keeps the spread of the scores, whatever the width of a head",
+        "softmax": "turns a row of scores into a recipe that adds up to 1",
+        "V": f"what each token hands over, {_rows(given.T_k)} of d_v = {given.d_v}, blended by the recipe",
+    }
+    return found if is_usual(given) else {symbol: text for symbol, text in found.items() if symbol != "√d_k"}
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'s' * (count != 1)}"
 
 
 SAYS: dict[str, str | Callable[[Given, Grids], list[str]]] = {

@@ -27,6 +27,11 @@ def sweep(
 
     Hot, every key counts alike; cold, the best one takes all, as in a dictionary. Raises `InputError` where a
     temperature is not above 0.
+
+    >>> from riverhead.derivation import example
+    >>> table = sweep(example("soft_dictionary").derive(), [1, 0.1], digits=4).parts[0]
+    >>> [str(row[-1]) for row in table.rows]
+    ['1.8478', '1.0002']
     """
     if not temperatures:
         raise InputError("a sweep needs at least one temperature")

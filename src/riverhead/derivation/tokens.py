@@ -52,7 +52,10 @@ def position(names: tuple[str, ...], name: str | int, what: str = "token") -> in
     >>> position(("a", "river", "by", "a", "bank"), "a#2"), position(("The", "river"), 1)
     (3, 1)
     """
-    name = str(name)
+    if isinstance(name, int):
+        if 0 <= name < len(names):
+            return name
+        raise InputError(f"{what} {name} is not there; there are {len(names)}, counted from 0")
     places = _places(names, name)
     if len(places) == 1:
         return places[0]

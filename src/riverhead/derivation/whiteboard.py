@@ -8,11 +8,11 @@ from riverhead.derivation import sections
 from riverhead.derivation.derivation import Derivation
 from riverhead.derivation.moves import moves as moved
 from riverhead.derivation.notation import Digits, formula, maths
+from riverhead.derivation.remarks import symbols
 from riverhead.derivation.row import row as row_of
-from riverhead.derivation.scaling import is_usual
 from riverhead.derivation.sections import Sheet
 from riverhead.derivation.tokens import position
-from riverhead.scene import Formula, Math, Part, Power, Root, Scene, Sub, Symbol, Text, Word
+from riverhead.scene import Fold, Formula, Math, Part, Power, Root, Scene, Sub, Symbol, Text, Word
 
 __all__ = ["board"]
 
@@ -30,6 +30,10 @@ def board(
     what is true of each step. With vectors of more than 8 numbers, or more than 12 tokens, the focus row
     stands alone.
     Raises `InputError` where ``focus`` is not there.
+
+    >>> from riverhead.derivation import example
+    >>> board(example("The river bank flooded").derive()).parts[2].runs[0]
+    '1 Score: every query · every key    '
     """
     row = _telling(derivation) if focus is None else position(derivation.given.tokens, focus, "focus")
     sheet = Sheet(derivation, row, Digits.of(digits))
@@ -40,7 +44,7 @@ def board(
     parts += sections.slips(sheet)
     moves = moved(derivation, row, sheet.digits) if given.e is not None or full else []
     parts += [Text(("Before and after",), "heading"), *moves] if moves and narrow else []
-    return Scene(derivation.title, (*head, *parts, *_annotated(sheet, full)))
+    return Scene(derivation.title, (*head, *parts, _annotated(sheet, full)))
 
 
 def _worked(sheet: Sheet, full: bool) -> list[Part]:
@@ -86,20 +90,21 @@ def _blocks(sheet: Sheet) -> list[tuple[tuple[str | Math, ...], list[Part], tupl
     ]
 
 
-def _annotated(sheet: Sheet, full: bool) -> list[Part]:
+SYMBOLS: dict[str, Math] = {
+    "Q": Symbol("Q"),
+    "Kᵀ": Power(Symbol("K"), Symbol("T")),
+    "QKᵀ": maths(Symbol("Q"), Power(Symbol("K"), Symbol("T"))),
+    "√d_k": Root(Sub(Symbol("d"), Symbol("k"))),
+    "softmax": Word("softmax"),
+    "V": Symbol("V"),
+}
+
+
+def _annotated(sheet: Sheet, full: bool) -> Fold:
     """The formula with every symbol annotated."""
-    given, derivation = sheet.derivation.given, sheet.derivation
-    d_k = Sub(Symbol("d"), Symbol("k"))
-    scores = maths(Symbol("Q"), Power(Symbol("K"), Symbol("T")))
-    terms: tuple[tuple[Math, str], ...] = (
-        (Symbol("Q"), f"what each token asks: {given.T_q} rows of d_k = {given.d_k}"),
-        (Power(Symbol("K"), Symbol("T")), f"what each answers to, turned: {given.T_k} columns"),
-        (scores, "every query with every key, d_k multiply-and-adds each"),
-        *([(Root(d_k), "keeps the spread of the scores, whatever the width of a head")] * is_usual(given)),
-        (Word("softmax"), "turns a row of scores into a recipe that adds up to 1"),
-        (Symbol("V"), f"what each hands over: {given.T_k} rows of d_v = {given.d_v}, blended by the recipe"),
-    )
-    return [Formula(formula(given), terms), Text((derivation["formula"].says,), "note")] if full else []
+    given = sheet.derivation.given
+    terms = tuple((SYMBOLS[symbol], meaning) for symbol, meaning in symbols(given).items())
+    return Fold("The formula, symbol by symbol", (Formula(formula(given), terms),), open=full)
 
 
 def _telling(derivation: Derivation) -> int:
