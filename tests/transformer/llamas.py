@@ -11,7 +11,7 @@ import numpy as np
 from riverhead.transformer.tokens import BYTE_OF
 
 MERGES = ["h e", "Ġ t", "Ġt he", "a b"]
-SPECIAL = ["<|begin|>", "<|end|>", "<think>"]
+SPECIAL = ["<|begin|>", "<|end|>", "<think of it>"]
 TOKENS = [*BYTE_OF, *(merge.replace(" ", "") for merge in MERGES), *SPECIAL]  # 263 of them
 BEGIN, END, THINK = (TOKENS.index(token) for token in SPECIAL)
 

@@ -27,10 +27,11 @@ def test_greedy_tokens_are_those_of_recomputation(llama: Model) -> None:
 
 
 def test_text_comes_out_whole_however_it_is_cut(llama: Model) -> None:
-    found = list(llama.generate("the", max_tokens=25, temperature=3.0, seed=4))
-    ids = [token.token_id for token in found if not token.stop]
-    assert "".join(token.text for token in found) == llama.tokenizer.decode(ids)
-    assert any(token.text == "" for token in found)  # inside a character
+    for max_tokens in range(1, 26):  # so that some end inside a character
+        found = list(llama.generate("the", max_tokens=max_tokens, temperature=3.0, seed=4))
+        ids = [token.token_id for token in found if not token.stop]
+        assert "".join(token.text for token in found) == llama.tokenizer.decode(ids)
+    assert any(token.text == "" for token in found)
 
 
 def test_sampling_follows_its_seed(llama: Model) -> None:
@@ -134,6 +135,20 @@ def test_chat_is_written_by_the_model_s_template(llama: Model) -> None:
         for prompt in ([{"role": "", "content": "a"}], "<|begin|>\na<|end|><|begin|>assistant\n")
     )
     assert chat == text
+
+
+def test_a_template_writes_the_first_token_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tensors: dict[str, np.ndarray], sizes: Sizes
+) -> None:
+    template = "{{ bos_token }}{{ messages[0].content }}"
+    path = write_llama(tmp_path / "bos.gguf", tensors, sizes, add_bos=True, chat_template=template)
+    convert(path, tmp_path / "model")
+    model, seen = open_model(tmp_path / "model"), []
+    run = Model.run
+    monkeypatch.setattr(Model, "run", lambda self, ids, **kw: seen.append(ids) or run(self, ids, **kw))
+    next(model.generate([{"role": "user", "content": "a"}], max_tokens=1))
+    next(model.generate("a", max_tokens=1))
+    assert seen == [[[BEGIN, TOKENS.index("a")]]] * 2
 
 
 TEMPLATES = {

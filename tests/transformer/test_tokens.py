@@ -27,7 +27,7 @@ ID = {token: index for index, token in enumerate(TOKENS)}
         ("a b", ["a", "Ġ", "b"]),
         ("é", ["Ã", "©"]),
         ("a\n", ["a", "Ċ"]),
-        ("<|begin|>ab<think>", ["<|begin|>", "ab", "<think>"]),
+        ("<|begin|>ab<think of it>", ["<|begin|>", "ab", "<think of it>"]),
         ("<|begin", ["<", "|", "b", "e", "g", "i", "n"]),
     ],
 )
@@ -37,10 +37,10 @@ def test_ids_by_hand(llama: Model, text: str, tokens: list[str]) -> None:
 
 def test_pieces_are_what_a_reader_sees(llama: Model) -> None:
     ids = [ID["Ġthe"], ID["Ċ"], BEGIN, THINK, *(ID[letter] for letter in "ðŁĮĬ")]
-    expected = (" the", "\n", "<|begin|>", "<think>", "\\xf0", "\\x9f", "\\x8c", "\\x8a")
+    expected = (" the", "\n", "<|begin|>", "<think of it>", "\\xf0", "\\x9f", "\\x8c", "\\x8a")
     assert llama.tokenizer.pieces(ids) == expected
-    assert llama.tokenizer.decode(ids) == " the\n<|begin|><think>🌊"
-    assert llama.tokenizer.decode(ids[:-1]) == " the\n<|begin|><think>\ufffd"
+    assert llama.tokenizer.decode(ids) == " the\n<|begin|><think of it>🌊"
+    assert llama.tokenizer.decode(ids[:-1]) == " the\n<|begin|><think of it>\ufffd"
     assert llama.tokenizer.special_ids == {BEGIN, END}
 
 
