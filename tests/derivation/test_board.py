@@ -190,6 +190,16 @@ def test_every_term_and_every_token_on_request() -> None:
     assert [line.count("·") for line in terms] == [65] * 6  # 64 products, and the one in front
 
 
+def test_wide_projections_are_not_written_out() -> None:
+    rng = np.random.default_rng(5)
+    W = {name: rng.random((17, 6)) for name in ("W_q", "W_k", "W_v")}
+    derivation = derive(x=rng.random((3, 17)), **W, W_o=rng.random((6, 17)), n_heads=2)
+    text = page(board(derivation, focus=1, full=True))
+    assert "W_o, 6 × 17, is not written out" in text
+    assert "head 1: The row of 1" in text
+    assert len(text) < 5_000
+
+
 def test_a_query_that_sees_nothing_is_shown_as_it_is() -> None:
     derivation = derive([[1.0]], [[1.0]], [[1.0]], mask=[[False]])
     assert "weight 0 0.000" in page(board(derivation))

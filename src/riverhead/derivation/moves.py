@@ -124,7 +124,7 @@ def destinations(a: Derivation, b: Derivation, word: str, *, digits: int | None 
     apart = [_cosine(cosine(*vectors), shown) for vectors in (old, new)]
     plane = Projection(np.vstack(olds))
     arrows = tuple(
-        Arrow(f"{name} ({derivation.title})", plane.point(o), plane.point(n), focus=first)
+        Arrow(f"{derivation.title}: {name}", plane.point(o), plane.point(n), focus=first)
         for derivation, o, n, first in zip((a, b), old, new, (True, False), strict=True)
     )
     return Scene(

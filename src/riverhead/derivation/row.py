@@ -17,7 +17,7 @@ FIRST_TERMS = 2  # of a product of 64
 FIRST_NUMBERS = 4  # of a vector of 64
 
 
-def row(sheet: Sheet, full: bool) -> list[Part]:
+def row(sheet: Sheet) -> list[Part]:
     """Follow the focus row of each head: the first terms of its best score, its recipe, its new vector."""
     parts, given = list[Part](), sheet.derivation.given
     for head in sheet.heads:
@@ -32,7 +32,7 @@ def row(sheet: Sheet, full: bool) -> list[Part]:
         parts += _rest(sheet, head, [n for n in seen if n not in shown])
         new = vector(sheet.numbers("out", sheet.row("out", head)), FIRST_NUMBERS)
         parts.append(Text((maths(Word(sheet.token, 1), "=", new),)))
-        if full:
+        if sheet.full:
             parts += [_terms(sheet, head, shown), _keys(sheet, head, seen)]
     return [*parts, *sections.merge(sheet)]
 

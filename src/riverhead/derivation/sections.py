@@ -42,6 +42,7 @@ class Sheet:
     derivation: Derivation
     focus: int
     digits: Digits
+    full: bool = False  # every cell with its arithmetic
 
     @property
     def token(self) -> str:
@@ -91,7 +92,7 @@ def projections(sheet: Sheet) -> list[Part]:
         Text(("Three jobs, three matrices, the same for every token:",)),
         Text(tuple(jobs)),
         Text((sheet.derivation.arithmetic("q", sheet.focus, 0),)),
-        Fold("x and the matrices", tuple(matrices)),
+        Fold("x and the matrices", tuple(matrices), open=sheet.full),
     ]
 
 
@@ -242,7 +243,14 @@ def merge(sheet: Sheet) -> list[Part]:
         mixed = maths(of("y", sheet.token), "=", _vector(sheet, sheet.row("y", 0), "y"))
         parts.append(Text(("mixed by W_o: ", mixed)))
         parts.append(Text((sheet.derivation.arithmetic("y", sheet.focus, 0),)))
-        parts.append(Fold("W_o", (_matrix(sheet, "W_o", given.W_o, _counted(len(given.W_o))),)))
+        matrix = _matrix(sheet, "W_o", given.W_o, _counted(len(given.W_o)))
+        size = f"W_o, {len(matrix.rows)} × {len(matrix.columns)}"
+        small = len(matrix.columns) <= FIRST
+        parts.append(
+            Fold(size, (matrix,), open=sheet.full)
+            if small
+            else Text((f"{size}, is not written out",), "note")
+        )
     return parts
 
 

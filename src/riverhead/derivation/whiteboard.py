@@ -36,25 +36,28 @@ def board(
     '1 Score: every query · every key    '
     """
     row = _telling(derivation) if focus is None else position(derivation.given.tokens, focus, "focus")
-    sheet = Sheet(derivation, row, Digits.of(digits))
+    sheet = Sheet(derivation, row, Digits.of(digits), full)
     given = derivation.given
     head: list[Part] = [Text((formula(given), f",  d_k = {given.d_k}"))]
-    narrow = max(given.d_k, given.d_v) <= WIDEST and max(given.T_q, given.T_k) <= MANY
-    parts = _worked(sheet, full) if narrow else row_of(sheet, full)
+    widths = [given.d_k, given.d_v, *(len(m[0]) for m in (given.x, given.x_k, given.e, given.W_o) if m)]
+    narrow = max(widths) <= WIDEST and max(given.T_q, given.T_k) <= MANY
+    parts = _worked(sheet) if narrow else row_of(sheet)
     parts += sections.slips(sheet)
     moves = moved(derivation, row, sheet.digits) if given.e is not None or full else []
     parts += [Text(("Before and after",), "heading"), *moves] if moves and narrow else []
-    return Scene(derivation.title, (*head, *parts, _annotated(sheet, full)))
+    return Scene(derivation.title, (*head, *parts, _annotated(sheet)))
 
 
-def _worked(sheet: Sheet, full: bool) -> list[Part]:
+def _worked(sheet: Sheet) -> list[Part]:
     """The whole example, every vector written out."""
     parts: list[Part] = []
     for number, (heading, block, steps) in enumerate(_blocks(sheet)):
         parts += [Text((f"{number} {heading[0]}", *heading[1:]), "heading")] if heading and block else []
         parts += block
         parts += [
-            sections.every_cell(sheet, name) for name in steps if full and name in sheet.derivation.names
+            sections.every_cell(sheet, name)
+            for name in steps
+            if sheet.full and name in sheet.derivation.names
         ]
     return parts
 
@@ -100,11 +103,11 @@ SYMBOLS: dict[str, Math] = {
 }
 
 
-def _annotated(sheet: Sheet, full: bool) -> Fold:
+def _annotated(sheet: Sheet) -> Fold:
     """The formula with every symbol annotated."""
     given = sheet.derivation.given
     terms = tuple((SYMBOLS[symbol], meaning) for symbol, meaning in symbols(given).items())
-    return Fold("The formula, symbol by symbol", (Formula(formula(given), terms),), open=full)
+    return Fold("The formula, symbol by symbol", (Formula(formula(given), terms),), open=sheet.full)
 
 
 def _telling(derivation: Derivation) -> int:

@@ -35,7 +35,7 @@ def work(given: Given) -> tuple[Step, ...]:
     masked = np.where(hidden, -np.inf, scores)
     exps = np.exp(masked - shift(masked))  # (H, T_q, T_k)
     merged = mixed.out.swapaxes(0, 1).reshape(1, given.T_q, -1)  # (1, T_q, H·d_v)
-    y = None if given.W_o is None else _mixed(merged.astype(float), np.array(given.W_o))
+    y = None if given.W_o is None else _mixed(merged, np.array(given.W_o))
     found: dict[str, Any] = {"x": given.x, "x_k": given.x_k, "q": q, "k": k, "v": v, "dots": dots}
     found |= {"scores": scores, "masked": masked if hidden.any() else None}
     found |= {"exp": exps, "sum": exps.sum(axis=-1, keepdims=True), "weights": mixed.weights}
@@ -62,9 +62,9 @@ def project(given: Given) -> tuple[Array, Array, Array]:
     )
 
 
-def _mixed(merged: Array, W_o: Array) -> Array:
+def _mixed(merged: NDArray[np.floating[Any]], W_o: Array) -> Array:
     with np.errstate(all="ignore"):
-        y = merged @ W_o  # (1, T_q, d_out)
+        y: Array = merged @ W_o  # (1, T_q, d_out)
     _check_finite(y=y)
     return y
 
