@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -63,6 +64,22 @@ def test_progress_counts_bytes_to_the_end(llama_file: Path, tmp_path: Path) -> N
     assert list(done) == sorted(set(done))
     assert set(totals) == {done[-1]}
     assert done[-1] == np.load(tmp_path / "weights.npy", mmap_mode="r").nbytes
+
+
+def test_a_disk_that_is_full_is_an_error(llama_file: Path, tmp_path: Path) -> None:
+    """A mapped file would end the process with a signal; here one limit stands for a full disk."""
+    resource = pytest.importorskip("resource", reason="file size limits: POSIX only")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        with pytest.raises(ModelError, match=r"the converted model cannot be written: .*too large"):
+            convert(llama_file, tmp_path / "model")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, previous)
+    with pytest.raises(ModelError, match="no whole converted model here"):
+        open_model(tmp_path / "model")
 
 
 def test_a_missing_tensor_is_named(tmp_path: Path, tensors: dict[str, np.ndarray], sizes: Sizes) -> None:

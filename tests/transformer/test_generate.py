@@ -112,6 +112,8 @@ def test_draws_have_the_odds_of_the_paper(sampling: Sampling, odds: list[float])
         ({"max_tokens": 29}, "it has to be 1 to 28"),
         ({"temperature": -1}, "temperature is -1, it has to be 0 or more"),
         ({"temperature": float("nan")}, "temperature is nan"),
+        ({"max_tokens": 2.5}, "max_tokens is 2.5"),
+        ({"seed": -1, "max_tokens": 3}, "seed is -1"),
         ({"top_k": 0}, "top_k is 0"),
         ({"top_p": 1.5}, "top_p is 1.5, it has to be above 0 and at most 1"),
         ({"stop": ["a b"], "max_tokens": 3}, "'a b' is 3 tokens"),

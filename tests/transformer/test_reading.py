@@ -111,11 +111,20 @@ def test_blocks_add_up(reading: Reading, expected: dict[str, np.ndarray], sizes:
         ((-1, 0), "L-1.H0: layer -1"),
         ("H0", "'H0' names no head; a head is written L16.H0"),
         ("L1.H²", "names no head"),
+        ((1.0, 0), r"\(1.0, 0\) names no head"),
+        ((1,), r"\(1,\) names no head"),
     ],
 )
 def test_heads_that_are_not_there(reading: Reading, name, words: str) -> None:
     with pytest.raises(InputError, match=words):
         reading.head(name)
+
+
+def test_rows_and_counts_that_are_not_there(reading: Reading) -> None:
+    with pytest.raises(InputError, match="rows 8 are asked for, there are 8 tokens"):
+        reading.logits_at(8)
+    with pytest.raises(InputError, match="n is 0"):
+        reading.next_token(0)
 
 
 def test_texts_that_cannot_be_read(llama: Model) -> None:

@@ -29,10 +29,11 @@ PLAIN: dict[str, tuple[Any, ...]] = {
     "llama.attention.causal": (True,),
 }
 
+Progress = Callable[[int, int], None]  # done_bytes, total_bytes
+Sources = list[tuple[Tensor, int]]  # the tensors stacked in one array, each beside the heads RoPE turns in it
 
-def convert(
-    gguf_path: Path | str, folder: Path | str, *, progress: Callable[[int, int], None] | None = None
-) -> None:
+
+def convert(gguf_path: Path | str, folder: Path | str, *, progress: Progress | None = None) -> None:
     """Check the GGUF file, then write its dequantised weights and its tokenizer into ``folder``.
 
     ``progress(done_bytes, total_bytes)`` is called after each array. ``model.json`` is written last: a folder
@@ -42,20 +43,31 @@ def convert(
     config = config_from(header)
     plan = _plan(header, config)
     tokenizer, text = tokenizer_from(header)
-    folder.mkdir(parents=True, exist_ok=True)
-    total = n_numbers(config)
-    flat = np.lib.format.open_memmap(folder / WEIGHTS_FILE, "w+", np.dtype("<f4"), (total,))
-    done = 0
-    for name, shape in layout(config):
-        stop = done + math.prod(shape)
-        _fill(header, config, plan[name], flat[done:stop].reshape(-1, shape[-1]))
-        done = stop
-        if progress is not None:
-            progress(4 * done, 4 * total)
-    flat.flush()
-    tokenizer.save(str(folder / TOKENIZER_FILE), pretty=False)
     description = {"schema": SCHEMA, "config": config.to_dict(), "text": text}
-    (folder / MODEL_FILE).write_text(json.dumps(description, indent=1), encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_weights(header, config, plan, folder / WEIGHTS_FILE, progress)
+        (folder / TOKENIZER_FILE).write_text(tokenizer.to_str(), encoding="utf-8")
+        (folder / MODEL_FILE).write_text(json.dumps(description, indent=1), encoding="utf-8")
+    except OSError as error:
+        raise ModelError(f"{folder}: the converted model cannot be written: {error}") from error
+
+
+def _write_weights(
+    header: Header, config: Config, plan: dict[str, Sources], path: Path, progress: Progress | None
+) -> None:
+    """Write one flat array, part by part: a full disk is then an error, where a mapping would crash."""
+    total, done = n_numbers(config), 0
+    with path.open("wb") as file:
+        shape = {"descr": "<f4", "fortran_order": False, "shape": (total,)}
+        np.lib.format.write_array_header_1_0(file, shape)
+        for name, (*rows, columns) in layout(config):
+            array = np.empty((math.prod(rows), columns), "<f4")
+            _fill(header, config, plan[name], array)
+            file.write(array.data)
+            done += array.size
+            if progress is not None:
+                progress(4 * done, 4 * total)
 
 
 def config_from(header: Header) -> Config:
@@ -89,9 +101,6 @@ def config_from(header: Header) -> Config:
         norm_epsilon=header.get("llama.attention.layer_norm_rms_epsilon", float),
         tied_embeddings="output.weight" not in header.tensors,
     )
-
-
-Sources = list[tuple[Tensor, int]]  # the tensors stacked in one array, each beside the heads RoPE turns in it
 
 
 def _plan(header: Header, config: Config) -> dict[str, Sources]:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from riverhead.core.border import count
 from riverhead.core.cache import KVCache
 from riverhead.core.equation import softmax
 from riverhead.errors import InputError, ModelError
@@ -85,13 +86,13 @@ def generate(
     room = model.config.context_length - len(ids)
     if not ids:
         raise InputError("the prompt is empty: give at least one word")
-    if not 1 <= max_tokens <= room:
+    if not 1 <= count("max_tokens", max_tokens, 0) <= room:
         raise InputError(
             f"max_tokens is {max_tokens}; the prompt has {len(ids)} tokens and {model.name} reads "
             f"{model.config.context_length}: it has to be 1 to {max(room, 0)}"
         )
     stops = {model.tokenizer.id_of(text) for text in stop} | {model.tokenizer.eos_id}
-    return _continue(model, ids, max_tokens, sampling, stops, np.random.default_rng(seed))
+    return _continue(model, ids, max_tokens, sampling, stops, np.random.default_rng(count("seed", seed, 0)))
 
 
 def _continue(

@@ -52,7 +52,10 @@ class Pass:
         Raises `InputError` naming the bytes when they would take more than 256 MB.
         """
         config, weights = self.model.config, self.model.weights
-        x = self.final[:, rows]
+        try:
+            x = self.final[:, rows]
+        except IndexError as error:
+            raise InputError(f"rows {rows} are asked for, there are {self.final.shape[1]} tokens") from error
         n_bytes = 4 * config.vocab_size * math.prod(x.shape[:-1])
         if n_bytes > LOGITS_BYTES:
             raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 
 from riverhead.cost import Config
@@ -31,7 +32,10 @@ def parse_head(head: HeadName, config: Config) -> tuple[int, int]:
             raise InputError(f"{head!r} names no head; a head is written L16.H0: layer 16, head 0")
         layer, index = int(match[1]), int(match[2])
     else:
-        layer, index = head
+        try:
+            layer, index = map(operator.index, head)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{head!r} names no head; a head is L16.H0 or (16, 0)") from error
     name = head_name(layer, index)
     for what, value, letter, count in (
         ("layer", layer, "L", config.n_layers),

@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from riverhead.core.border import count
 from riverhead.core.equation import attention, softmax
 from riverhead.errors import InputError
 from riverhead.transformer import llama
@@ -102,7 +103,7 @@ class Reading:
     def next_token(self, n: int = 5) -> list[tuple[str, float]]:
         """Return the ``n`` likeliest next tokens, each with its probability."""
         odds = softmax(self.logits_at(-1).astype(np.float64))
-        best = np.argsort(-odds, kind="stable")[:n]
+        best = np.argsort(-odds, kind="stable")[: count("n", n)]
         pieces = self.model.tokenizer.pieces(best.tolist())
         return [(piece, float(odds[i])) for piece, i in zip(pieces, best, strict=True)]
 

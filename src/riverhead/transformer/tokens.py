@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tokenizers
 from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors
 
 from riverhead.errors import InputError, ModelError
-from riverhead.transformer.gguf import Header
+
+if TYPE_CHECKING:
+    from riverhead.transformer.gguf import Header  # whose gguf package a converted model does not need
 
 __all__ = ["Tokenizer", "tokenizer_from"]
 
