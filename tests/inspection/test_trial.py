@@ -131,3 +131,9 @@ def test_a_text_that_cannot_be_tried_says_why(
 def test_the_first_word_has_none_to_look_at(fake: FakeModel) -> None:
     with pytest.raises(InputError, match=r"before 'The', .* the model is causal"):
         Trial(fake, "The river bank", "The")
+
+
+def test_a_function_word_is_looked_at_only_where_nothing_else_can_be(fake: FakeModel) -> None:
+    mixed, only = Trial(fake, "The bank of the flooded"), Trial(fake, "The of the again")
+    assert mixed.words[mixed.pair()[1]].text == "bank"
+    assert only.words[only.pair()[1]].text in ("of", "the")

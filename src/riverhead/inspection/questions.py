@@ -12,6 +12,7 @@ from riverhead.inspection.habit import Say, manner_of, silent
 from riverhead.inspection.judge import Head, Judged
 from riverhead.inspection.off import if_off_nats
 from riverhead.inspection.swap import N_NOUNS
+from riverhead.inspection.tables import function_words
 from riverhead.inspection.trial import Trial
 from riverhead.transformer import HeadName, Model, head_name, parse_head
 from riverhead.transformer.known import KNOWN
@@ -132,6 +133,8 @@ def _about_words(trial: Trial, query: int, key: int) -> Iterator[str]:
             yield f"{word.text} stands {len(same)} times; {role} is {word.text}#{same.index(word) + 1}"
         if (n_tokens := word.stop - word.start) > 1:
             yield f"{word.text}, {role}, is {n_tokens} tokens: {split}"
+    if looked_at.text.casefold() in function_words():
+        yield f"{looked_at.text} is a function word: that nouns get less in its place says little about it"
     if after := [word.text for word in trial.words if word.start >= asking.stop]:
         yield f"The model is causal: {asking.text} cannot see {after[0]}"
 

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["Rule", "first_that_holds", "nouns", "reference_text", "rules"]
+__all__ = ["Rule", "first_that_holds", "function_words", "nouns", "reference_text", "rules"]
 
 _HOLDS = {"at_least": operator.ge, "at_most": operator.le, "is": operator.eq}
 
@@ -50,13 +50,23 @@ def rules(table: str) -> tuple[Rule, ...]:
 @cache
 def nouns() -> tuple[str, ...]:
     """Read the common nouns a word is swapped for, in the order they are tried."""
-    return tuple(line for line in _data("nouns.txt").splitlines() if line and not line.startswith("#"))
+    return _lines("nouns.txt")
+
+
+@cache
+def function_words() -> frozenset[str]:
+    """Read the words that no noun can stand in for."""
+    return frozenset(_lines("function_words.txt"))
 
 
 @cache
 def reference_text() -> str:
     """Read the plain prose on which the habits of heads are measured."""
     return _data("reference.txt")
+
+
+def _lines(name: str) -> tuple[str, ...]:
+    return tuple(line for line in _data(name).splitlines() if line and not line.startswith("#"))
 
 
 def _data(name: str) -> str:

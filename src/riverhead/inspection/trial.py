@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from riverhead.errors import InputError
 from riverhead.inspection.habit import Say, habit_of, silent
 from riverhead.inspection.swap import swaps, weights_on
+from riverhead.inspection.tables import function_words
 from riverhead.inspection.words import find, words_read
 from riverhead.transformer import Model
 
@@ -93,8 +94,12 @@ class Trial:
         return Swapped(nouns, weights[..., query])
 
     def pair(self) -> tuple[int, int]:
-        """Return the query and the key with the largest weight − max(habit, mean swap) in any head."""
-        return best_pair(self.weight, self.habit, self.allowed, self.swapped)
+        """Return the query and the key with the largest weight − max(habit, mean swap) in any head.
+
+        A function word is looked at only where nothing else can be: a noun in its place tells nothing.
+        """
+        told = self.allowed & [word.text.casefold() not in function_words() for word in self.words]
+        return best_pair(self.weight, self.habit, told if told.any() else self.allowed, self.swapped)
 
 
 def best_pair(
