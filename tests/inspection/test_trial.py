@@ -36,8 +36,7 @@ def test_the_best_pair_is_the_one_that_trying_all_finds(seed: int, n_queries: in
         for query, key in np.argwhere(allowed & ~no_noun).tolist()
     }
     if not scores:
-        with pytest.raises(InputError, match="as many tokens"):
-            best_pair(weight, habit, allowed, swapped)
+        assert best_pair(weight, habit, allowed, swapped) is None
         return
     assert scores[best_pair(weight, habit, allowed, swapped)] == max(scores.values())
     bound = (weight - habit).max(axis=(0, 1))

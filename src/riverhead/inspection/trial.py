@@ -98,8 +98,14 @@ class Trial:
 
         A function word is looked at only where nothing else can be: a noun in its place tells nothing.
         """
-        told = self.allowed & [word.text.casefold() not in function_words() for word in self.words]
-        return best_pair(self.weight, self.habit, told if told.any() else self.allowed, self.swapped)
+        content = [word.text.casefold() not in function_words() for word in self.words]
+        for allowed in (self.allowed & content, self.allowed):
+            if pair := best_pair(self.weight, self.habit, allowed, self.swapped):
+                return pair
+        raise InputError(
+            "no noun that ships is as many tokens as a word here: nothing can be swapped, and no weight told "
+            "from chance"
+        )
 
 
 def best_pair(
@@ -107,11 +113,12 @@ def best_pair(
     habit: Array,
     allowed: NDArray[np.bool_],
     swapped: Callable[[int, int], Swapped | None],
-) -> tuple[int, int]:
+) -> tuple[int, int] | None:
     """Find the pair (query, key) with the largest weight − max(habit, mean swap) over all heads.
 
     ``weight`` and ``habit`` are (n_layers, H, n_queries, n_words), ``allowed`` (n_queries, n_words). A pair's
-    score cannot exceed weight − habit, so pairs are swapped in that order until none left can win.
+    score cannot exceed weight − habit, so pairs are swapped in that order until none left can win; None where
+    no allowed pair can be swapped.
     """
     bound = np.where(allowed, (weight - habit).max(axis=(0, 1)), -np.inf)  # (n_queries, n_words)
     best, pair = -np.inf, None
@@ -124,9 +131,4 @@ def best_pair(
         score = weight[..., query, key] - np.maximum(habit[..., query, key], swap.weights.mean(axis=0))
         if score.max() > best:
             best, pair = score.max(), (query, key)
-    if pair is None:
-        raise InputError(
-            "no noun that ships is as many tokens as a word here: nothing can be swapped, and no weight told "
-            "from chance"
-        )
     return pair
