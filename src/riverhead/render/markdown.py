@@ -20,11 +20,9 @@ BAR = 10  # characters of a bar that says 1
 
 # what could begin markup: an underscore between letters cannot, and q_bank stays readable
 _MARKUP = re.compile(r"[\\`*{}\[\]~$#]|(?<!\w)_|_(?!\w)|(?<=_)_|_(?=_)")
-_ENTITIES = re.compile(r"[<>&|]|:(?=//)|(?<=www)\.")
-_ENTITY = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "|": "&#124;", ":": "&#58;", ".": "&#46;"}
-_OPENING = re.compile(
-    r"^(?:[-+=]|\d+(?=[.)]))|^\s+"
-)  # a list, a rule or indented code, at a line's beginning
+_ENTITIES = re.compile(r"[<>&|]|[^\S ]|:(?=//)|(?<=www)\.")  # also spaces other than the usual one
+_NAMED = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+_OPENING = re.compile(r"^(?: +|[-+=]|\d+(?=[.)](?: |$)))")  # indented code, a list or a rule
 
 
 def markdown(scene: Scene, width: int = 80, colour: bool = False) -> str:
@@ -41,9 +39,11 @@ def words(run: str | Math) -> str:
     """
     shown = isolate(visible(run)) if isinstance(run, str) else _FORMULAS.walk(run)
     shown = _MARKUP.sub(r"\\\g<0>", shown)
-    return _ENTITIES.sub(
-        lambda found: f"&#{ord(found.group())};" if found.group() in "|:." else escape(found.group()), shown
-    )
+    return _ENTITIES.sub(lambda found: _entity(found.group()), shown)
+
+
+def _entity(char: str) -> str:
+    return _NAMED.get(char) or f"&#{ord(char)};"
 
 
 _FORMULAS = Plain(lambda raw: isolate(visible(raw)))
@@ -56,7 +56,7 @@ def paragraph(runs: tuple[str | Math, ...]) -> str:
 
 
 def _opened(start: str) -> str:
-    if start.isspace():
+    if start.startswith(" "):
         return "&#32;" * len(start)
     return f"\\{start}" if start in "-+=" else f"{start}\\"
 
