@@ -72,6 +72,13 @@ def test_consoles_print_what_they_say(page: str, command: str, output: str, smol
     assert ran.stdout.rstrip() == output.rstrip()
 
 
+@pytest.mark.model
+def test_the_picture_is_what_the_command_draws(tmp_path: Path, smollm2_folder: Path) -> None:
+    drawn = tmp_path / "first-minute.svg"
+    subprocess.run([RIVERHEAD, "show", "The river bank flooded", "-o", drawn], check=True)
+    assert drawn.read_text("utf-8") == (ROOT / "docs" / "first-minute.svg").read_text("utf-8")
+
+
 def test_the_readme_has_consoles() -> None:
     assert [command for page, command, _ in consoles() if page == "README.md"]
 
