@@ -33,7 +33,13 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How the next token is drawn; temperature 0 takes the likeliest."""
+    """How the next token is drawn; temperature 0 takes the likeliest.
+
+    >>> Sampling().draw([0.5, 2.0, 1.0], np.random.default_rng(0))
+    1
+    >>> [Sampling(1.0, top_k=2).draw([0.5, 2.0, 1.0], np.random.default_rng(seed)) for seed in range(5)]
+    [1, 1, 1, 1, 2]
+    """
 
     temperature: float = 0.0
     top_k: int | None = None  # only the k likeliest
