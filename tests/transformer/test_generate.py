@@ -124,9 +124,10 @@ def test_what_cannot_be_generated_is_said_at_once(llama: Model, options: dict, w
         llama.generate("a", **options)  # not at the first token
 
 
-def test_an_empty_prompt(llama: Model) -> None:
+@pytest.mark.parametrize("prompt", ["", []])
+def test_an_empty_prompt(llama: Model, prompt) -> None:
     with pytest.raises(InputError, match="the prompt is empty"):
-        llama.generate("")
+        llama.generate(prompt)
 
 
 def test_chat_is_written_by_the_model_s_template(llama: Model) -> None:

@@ -15,6 +15,7 @@ from riverhead.core.cache import KVCache
 from riverhead.core.equation import attention
 from riverhead.errors import InputError
 from riverhead.transformer import Model
+from riverhead.transformer.generate import render_chat
 
 pytestmark = pytest.mark.model
 
@@ -138,8 +139,8 @@ def their_tokenizers(smollm2: Model, tmp_path_factory: pytest.TempPathFactory) -
 
     alone = tmp_path_factory.mktemp("gguf")  # or it would find our own tokenizer.json beside the file
     (alone / "model.gguf").symlink_to(next(smollm2.folder.glob("*.gguf")))
-    built = transformers.AutoTokenizer.from_pretrained(alone, gguf_file="model.gguf").backend_tokenizer
-    mended = Tokenizer.from_str(built.to_str())
+    built = transformers.AutoTokenizer.from_pretrained(alone, gguf_file="model.gguf")
+    mended = Tokenizer.from_str(built.backend_tokenizer.to_str())
     digits = pre_tokenizers.Digits(individual_digits=True)
     mended.pre_tokenizer = pre_tokenizers.Sequence([digits, pre_tokenizers.ByteLevel(add_prefix_space=False)])
     return built, mended
@@ -173,7 +174,16 @@ def test_where_transformers_forgets_to_cut_at_digits(
 ) -> None:
     """transformers 5.24 does not know the pre-tokenizer "smollm": it shows where spaces precede a digit."""
     built, _ = their_tokenizers
-    assert built.encode("a  1").tokens == ["a", "Ġ", "Ġ", "1"]
+    assert built.tokenize("a  1") == ["a", "Ġ", "Ġ", "1"]
     assert smollm2.tokenizer.pieces(smollm2.tokenize("a  1")) == ("a", "  ", "1")
     for text in ("a 1", "a12b", "1234 5", "The river bank flooded in 1927."):
-        assert built.encode(text).ids == smollm2.tokenize(text)
+        assert built.encode(text) == smollm2.tokenize(text)
+
+
+@pytest.mark.oracle
+def test_chat_is_written_as_transformers_writes_it(smollm2: Model, their_tokenizers: tuple[Any, Any]) -> None:
+    built, _ = their_tokenizers
+    for roles in (["user"], ["system", "user"], ["user", "assistant", "user"]):
+        messages = [{"role": role, "content": f"the river, {role}\n"} for role in roles]
+        theirs = built.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        assert render_chat(smollm2, messages) == theirs

@@ -75,6 +75,9 @@ def test_the_first_token_where_the_model_wants_it(
     model = open_model(tmp_path / "model")
     assert model.tokenize("ab") == [BEGIN, ID["ab"]]
     assert model.tokenizer.ids("ab", add_bos=False) == [ID["ab"]]
+    for empty in (model.read, model.generate):
+        with pytest.raises(InputError, match="is empty"):
+            empty("")
 
 
 def test_one_token_by_its_text(llama: Model) -> None:
@@ -85,7 +88,9 @@ def test_one_token_by_its_text(llama: Model) -> None:
         llama.tokenizer.pieces([263])
 
 
-def test_a_damaged_tokenizer_file(tmp_path: Path) -> None:
+def test_a_damaged_tokenizer_file(llama: Model, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="not a tokenizer: 'bos_id'"):
+        Tokenizer(llama.folder / "tokenizer.json", {})
     (tmp_path / "tokenizer.json").write_text("{")
     with pytest.raises(ModelError, match=r"tokenizer.json: not a tokenizer: .* convert the model again"):
         Tokenizer(tmp_path / "tokenizer.json", {})

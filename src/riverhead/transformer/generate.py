@@ -85,13 +85,13 @@ def generate(
     fit the model's context together.
     """
     sampling = Sampling(temperature, top_k, top_p)
+    if not prompt:
+        raise InputError("the prompt is empty: give at least one word")
     if isinstance(prompt, str):
         ids = model.tokenize(prompt)
     else:
         ids = model.tokenizer.ids(render_chat(model, prompt), add_bos=False)  # a template writes its own
     room = model.config.context_length - len(ids)
-    if not ids:
-        raise InputError("the prompt is empty: give at least one word")
     if not 1 <= count("max_tokens", max_tokens, 0) <= room:
         raise InputError(
             f"max_tokens is {max_tokens}; the prompt has {len(ids)} tokens and {model.name} reads "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -98,8 +98,8 @@ class Model:
 
         return Reading(self, text, self.tokenize(text))
 
-    def generate(self, prompt: str, **options: Any) -> Iterator[Generated]:
-        """Continue ``prompt`` token by token; see `riverhead.transformer.generate.generate`."""
+    def generate(self, prompt: str | Sequence[Mapping[str, str]], **options: Any) -> Iterator[Generated]:
+        """Continue a text, or answer chat messages, token by token; the options are those of `generate`."""
         from riverhead.transformer.generate import generate
 
         return generate(self, prompt, **options)

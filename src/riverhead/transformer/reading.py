@@ -78,7 +78,7 @@ class Reading:
     def __init__(
         self, model: Model, text: str, token_ids: list[int], off: frozenset[tuple[int, int]] = frozenset()
     ) -> None:
-        if not token_ids:
+        if not text:
             raise InputError("the text is empty: give at least one word")
         self.model, self.text, self.off = model, text, off
         self.token_ids = tuple(token_ids)
@@ -122,27 +122,24 @@ class Reading:
         parse_head((layer, 0), config)
         q, k, v = self._qkv(layer)
         out = llama.attend(q, k, v)
-        shapes = {"q": q, "k": k, "v": v, "out": out}
         off = [(0, head) for at, head in self.off if at == layer]
         x = self._pass.x[layer]
         attention = llama.attention_part(out, weights.blocks[layer], off)
         feed_forward = llama.feed_forward_part(x + attention, weights.blocks[layer], config)
         T = len(self.tokens)
-        return Block(
-            layer,
-            x[0],
-            attention[0],
-            feed_forward[0],
-            {
-                "x": (T, config.d_model),
-                **{name: array.shape[1:] for name, array in shapes.items()},
-                "weights": (config.n_heads, T, T),
-                "attention": attention.shape[1:],
-                "gate": (T, config.d_ff),
-                "up": (T, config.d_ff),
-                "feed_forward": feed_forward.shape[1:],
-            },
-        )
+        shapes = {
+            "x": (T, config.d_model),
+            "q": q.shape[1:],
+            "k": k.shape[1:],
+            "v": v.shape[1:],
+            "weights": (config.n_heads, T, T),
+            "out": out.shape[1:],
+            "attention": (T, config.d_model),
+            "gate": (T, config.d_ff),
+            "up": (T, config.d_ff),
+            "feed_forward": (T, config.d_model),
+        }
+        return Block(layer, x[0], attention[0], feed_forward[0], shapes)
 
     @property
     def blocks(self) -> tuple[Block, ...]:

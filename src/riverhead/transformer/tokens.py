@@ -50,11 +50,11 @@ class Tokenizer:
     def __init__(self, path: Path, text: dict[str, Any]) -> None:
         try:
             self._backend = tokenizers.Tokenizer.from_file(str(path))
+            self.bos_id: int | None = text["bos_id"]
+            self.eos_id: int | None = text["eos_id"]
+            self.chat_template: str | None = text["chat_template"]
         except Exception as error:  # the package raises nothing narrower
             raise ModelError(f"{path}: not a tokenizer: {error}; convert the model again") from error
-        self.bos_id: int | None = text["bos_id"]
-        self.eos_id: int | None = text["eos_id"]
-        self.chat_template: str | None = text["chat_template"]
         added = self._backend.get_added_tokens_decoder()
         self.special_ids = frozenset(index for index, token in added.items() if token.special)
         self._literal = frozenset(added)
