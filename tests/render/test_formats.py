@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from riverhead.errors import InputError, ShapeError
 from riverhead.numbers import fixed, plain, significant
 from riverhead.render import FORMATS, render
-from riverhead.render.plain import Plain, isolate, pieces, visible
+from riverhead.render.letters import isolate, visible
+from riverhead.render.plain import Plain, pieces
 from riverhead.scene import (
     Arrow,
     Bar,

@@ -9,8 +9,8 @@ from hypothesis import given
 
 from riverhead.numbers import fixed, plain
 from riverhead.render import render
+from riverhead.render.letters import visible
 from riverhead.render.mathml import mathml
-from riverhead.render.plain import visible
 from riverhead.scene import (
     Arrow,
     Bar,

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from riverhead.numbers import fixed, plain
 from riverhead.render import render
-from riverhead.render.plain import visible
+from riverhead.render.letters import visible
 from riverhead.scene import (
     Bar,
     Code,

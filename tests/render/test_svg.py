@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from riverhead.errors import MissingExtraError, RiverheadError
 from riverhead.numbers import fixed
 from riverhead.render import render
-from riverhead.render.plain import visible
+from riverhead.render.letters import visible
 from riverhead.render.plane import draw
 from riverhead.scene import Arrow, Bar, Matrix, Plane, Scene, Sub, Symbol, Table, Text, Word
 
@@ -51,6 +51,16 @@ def test_a_plane_draws_the_hull_in_focus_and_arrows_to_scale():
     assert len(corners) == 4  # the inner point is no corner
     (x1, y1), (x2, y2), _ = drawn.arrows[0]
     assert (x2 - x1, y1 - y2) == (300, 150)
+
+
+def test_a_plane_wider_than_the_sheet_is_drawn_smaller():
+    plane = Plane((Arrow("a", (0.0, 0.0), (1.0, 1.0)),))
+    (scaled,) = (
+        g.get("transform")
+        for g in read(Scene("", (plane,)), width=24).iter(SVG + "g")
+        if "scale" in str(g.attrib)
+    )
+    assert scaled == "scale(0.479)"  # 24 · 12 − 2 · 40 − 22 pixels of 388
 
 
 def test_labels_of_a_plane_keep_apart():

@@ -12,7 +12,22 @@ from rich.console import Console
 from riverhead.numbers import fixed, plain
 from riverhead.render import render
 from riverhead.render.terminal import show
-from riverhead.scene import Bar, Fold, Formula, Matrix, Operator, Row, Scene, Sub, Symbol, Table, Text, Word
+from riverhead.scene import (
+    Arrow,
+    Bar,
+    Fold,
+    Formula,
+    Matrix,
+    Operator,
+    Plane,
+    Row,
+    Scene,
+    Sub,
+    Symbol,
+    Table,
+    Text,
+    Word,
+)
 
 
 def lines(*parts, title="", **how):
@@ -76,6 +91,14 @@ def test_a_wide_matrix_comes_in_groups_that_repeat_the_labels_and_lose_no_number
     rows = [line.split()[1:] for line in shown if line.startswith("  b")]
     assert len(rows) == 3
     assert [x for row in rows for x in row] == [str(100 + j) for j in range(n)]
+
+
+def test_labels_of_a_plane_never_stand_on_one_another():
+    """Both ends are one column apart: a label that finds no room is left to the table below."""
+    moves = (Arrow("river", (0.0, 0.0), (0.0, 1.0)), Arrow("bank", (0.05, 0.0), (0.05, 1.0)))
+    shown = lines(Plane(moves), width=60)
+    assert [line.strip() for line in shown[:11] if line] == ["●● bank′", "river", "○○ bank"]
+    assert [line.split()[0] for line in shown[-2:]] == ["river", "bank"]
 
 
 def test_rich_markup_and_escape_sequences_are_only_text():

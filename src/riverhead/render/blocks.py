@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from html import escape
 
 from riverhead.render.glyphs import Runs, flow
+from riverhead.render.letters import isolate
 from riverhead.render.markup import tag
-from riverhead.render.plain import isolate
 from riverhead.scene import Math
 
 __all__ = ["LEAD", "SIZE", "Block", "at", "line", "paragraph"]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rich.cells import cell_len
 
 from riverhead.render.plane import Point, bounds, drawable
-from riverhead.scene import Arrow, Plane
+from riverhead.scene import Plane
 
 __all__ = ["chart"]
 
@@ -31,14 +31,10 @@ def chart(plane: Plane, width: int, leaf: Callable[[str], str]) -> list[str]:
     for mark, points in (("○", [a.start for a in drawn]), ("●", [a.end for a in drawn])):
         for point in points:
             board.put(*spot(point), mark)
-    for arrow in sorted(drawn, key=_focus_first):
+    for arrow in sorted(drawn, key=lambda arrow: not arrow.focus):
         board.label(*spot(arrow.end), leaf(arrow.label) + "′")
         board.label(*spot(arrow.start), leaf(arrow.label))
     return board.lines()
-
-
-def _focus_first(arrow: Arrow) -> bool:
-    return not arrow.focus
 
 
 class Board:
@@ -66,7 +62,7 @@ class Board:
             if first < 0 or first + size > self.width or not 0 <= row < len(self.cells):
                 continue
             room = range(max(first - 1, 0), min(first + size + 1, self.width))
-            if all(self.cells[row][j] in " ·" for j in room if (j, row) != (x, y)):
+            if all(self.cells[row][j] in {" ", "·"} for j in room if (j, row) != (x, y)):
                 self.cells[row][first : first + size] = [text, *[""] * (size - 1)]
                 return
 

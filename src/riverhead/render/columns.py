@@ -8,10 +8,9 @@ from rich.console import Console
 from rich.text import Text as Line
 
 from riverhead.numbers import Number
-from riverhead.render.grid import Grid, fit, groups
-from riverhead.render.plain import clamp
+from riverhead.render.grid import Grid, clamp, fit, groups
 
-__all__ = ["Columns"]
+__all__ = ["Columns", "folded"]
 
 GAP = 3  # between columns, one less where the room is tight
 FOCUS, SPOT = "bold", "reverse"
@@ -31,29 +30,18 @@ class Columns:
         room = self.room - shown.shade  # a shaded cell reaches one character to the right
         gap = GAP if sum(widths) + GAP * (len(widths) - 1) <= room else GAP - 1
         widths = fit(widths, shown.right, gap, room)
-        header = any(cell.cell_len for cell in cells[0])
+        first = -1 if any(cell.cell_len for cell in cells[0]) else 0
         for block, columns in enumerate(groups(widths, gap, room)):
             if block:
                 yield None, Line()
-            for at, row in enumerate(cells[0 if header else 1 :], -1 if header else 0):
-                folded = {j: self.folded(row[j], widths[j]) for j in columns}
-                for k in range(max(map(len, folded.values()))):
+            for at in range(first, len(shown.rows)):
+                row = {j: folded(self.console, cells[at + 1][j], widths[j]) for j in columns}
+                for k in range(max(map(len, row.values()))):
                     line = Line()
-                    for j in columns:
-                        cell = folded[j][k] if k < len(folded[j]) else Line()
+                    for j, lines in row.items():
+                        cell = lines[k] if k < len(lines) else Line()
                         line.append(self.placed(shown, at, j, cell, widths[j], gap if j != columns[0] else 0))
-                    if not shown.shade:
-                        line.rstrip()
-                    yield (at if k == 0 else None), line
-
-    def folded(self, cell: Line, width: int) -> list[Line]:
-        """The lines of a cell, broken at spaces where it has them."""
-        if cell.cell_len <= width:
-            return [cell]
-        pieces = list(cell.wrap(self.console, width, overflow="fold"))
-        for piece in pieces:
-            piece.rstrip()
-        return pieces
+                    yield (None if k else at), line
 
     def placed(self, shown: Grid, row: int, column: int, cell: Line, width: int, gap: int) -> Line:
         """One line of a cell, aligned in its column, with its share of the gaps and its styles."""
@@ -73,6 +61,16 @@ class Columns:
         if isinstance(value, Number):
             cell.stylize(shade(value.value))
         return cell
+
+
+def folded(console: Console, line: Line, room: int) -> list[Line]:
+    """Return ``line`` in pieces of at most ``room`` characters, cut at spaces where it has them."""
+    if line.cell_len <= room:
+        return [line]
+    pieces = list(line.wrap(console, room, overflow="fold"))
+    for piece in pieces:
+        piece.rstrip()
+    return pieces
 
 
 def shade(weight: float) -> str:

@@ -9,7 +9,8 @@ from itertools import groupby
 from rich.cells import cell_len
 
 from riverhead.numbers import Number
-from riverhead.render.plain import PRIME, flat, loose, pieces, product, spaced, visible
+from riverhead.render.letters import visible
+from riverhead.render.plain import PRIME, flat, loose, pieces, product, spaced
 from riverhead.render.walk import Walker
 from riverhead.scene import (
     Call,

@@ -8,7 +8,7 @@ from riverhead.numbers import Number
 from riverhead.scene import Cell, Matrix, Table
 from riverhead.shapes import check_axis
 
-__all__ = ["Grid", "fit", "grid", "groups"]
+__all__ = ["Grid", "bar", "clamp", "fit", "grid", "groups"]
 
 WORDY = 12  # a column of words is not squeezed below this width, in characters
 
@@ -81,3 +81,19 @@ def groups(widths: list[int], gap: int, room: int) -> list[list[int]]:
         found[-1].append(j)
         used += gap + width
     return found
+
+
+def bar(fraction: float, cells: int) -> str:
+    """Return a bar of ``fraction`` of ``cells`` characters, in eighths; what is above zero is never empty.
+
+    >>> bar(0.538776, 10), bar(0.001, 10), bar(0.0, 10)
+    ('█████▍', '▏', '')
+    """
+    eighths = round(clamp(fraction) * cells * 8) or (fraction > 0)
+    full, rest = divmod(eighths, 8)
+    return "█" * full + " ▏▎▍▌▋▊▉"[rest].strip()
+
+
+def clamp(fraction: float) -> float:
+    """Return ``fraction`` inside 0 to 1; NaN is 0."""
+    return min(max(fraction, 0.0), 1.0) if fraction == fraction else 0.0

@@ -7,11 +7,12 @@ from html import escape
 
 from riverhead.numbers import Number
 from riverhead.render.figure import ACCENT, described, figure
-from riverhead.render.grid import Grid, grid
+from riverhead.render.grid import Grid, clamp, grid
+from riverhead.render.letters import isolate, visible, visible_lines
 from riverhead.render.markup import tag
 from riverhead.render.mathml import mathml
-from riverhead.render.plain import aside, begins_with_formula, clamp, isolate, pieces, visible, visible_lines
-from riverhead.render.walk import Walker
+from riverhead.render.plain import pieces
+from riverhead.render.walk import Walker, aside, begins_with_formula
 from riverhead.scene import Bar, Cell, Code, Fold, Formula, Math, Matrix, Plane, Scene, Table, Text
 
 __all__ = ["fragment", "page"]
@@ -126,9 +127,8 @@ class HTML(Walker[str]):
 
     def formula(self, part: Formula) -> str:
         """A formula, broken at its signs where it is long, over what its symbols mean."""
-        shown = tag(
-            "div", " ".join(mathml(piece, display=True) for piece in pieces(part.math)), class_="formula"
-        )
+        lines = (mathml(piece, display=True) for piece in pieces(part.math))
+        shown = tag("div", " ".join(lines), class_="formula")
         terms = [tag("dt", mathml(symbol)) + tag("dd", words(meaning)) for symbol, meaning in part.terms]
         return shown + (tag("dl", *terms) if terms else "")
 
@@ -143,11 +143,10 @@ class HTML(Walker[str]):
     def plane(self, part: Plane) -> str:
         """A drawing, with its moves in words for those who do not see it."""
         width, height, shapes = figure(part)
-        box = f"0 0 {width:.0f} {height:.0f}"
-        drawing = tag(
-            "svg", shapes, role="img", aria_label=described(part), viewBox=box, width=width, height=height
-        )
-        return tag("figure", tag("figcaption", words(part.caption)) if part.caption else "", drawing)
+        caption = tag("figcaption", words(part.caption)) if part.caption else ""
+        box, said = f"0 0 {width:.0f} {height:.0f}", described(part)
+        drawing = tag("svg", shapes, role="img", aria_label=said, viewBox=box, width=width, height=height)
+        return tag("figure", caption, drawing)
 
     def code(self, part: Code) -> str:
         """Source text as it is."""
@@ -163,14 +162,14 @@ def _table(shown: Grid) -> str:
     caption = tag("caption", words(shown.caption)) if shown.caption else ""
     head = [tag("th", _cell(cell), scope="col", class_=_side(shown, j)) for j, cell in enumerate(shown.head)]
     named = any(cell not in (None, "") for cell in shown.head)
-    rows = [
-        tag(
-            "tr", *(_data(shown, i, j) for j in range(len(row))), class_="focus" if i == shown.focus else None
-        )
-        for i, row in enumerate(shown.rows)
-    ]
+    rows = [_row(shown, i) for i in range(len(shown.rows))]
     body = (tag("thead", tag("tr", *head)) if named else "", tag("tbody", "\n".join(rows)))
     return tag("div", tag("table", caption, *body), class_="scroll")
+
+
+def _row(shown: Grid, i: int) -> str:
+    cells = (_data(shown, i, j) for j in range(len(shown.head)))
+    return tag("tr", *cells, class_="focus" if i == shown.focus else None)
 
 
 def _data(shown: Grid, i: int, j: int) -> str:

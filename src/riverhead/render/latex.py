@@ -8,8 +8,8 @@ from riverhead.render.grid import Grid, grid
 from riverhead.render.latex_math import escaped, inline, latex_math
 from riverhead.render.latex_plane import picture
 from riverhead.render.latex_table import tabulars
-from riverhead.render.plain import aside, begins_with_formula, visible_lines
-from riverhead.render.walk import Walker
+from riverhead.render.letters import visible_lines
+from riverhead.render.walk import Walker, aside, begins_with_formula
 from riverhead.scene import Code, Fold, Formula, Math, Matrix, Plane, Scene, Table, Text
 
 __all__ = ["document", "fragment"]
@@ -65,11 +65,9 @@ class Latex(Walker[str]):
             beside = rf"\hfill{{\normalfont\normalsize {inline(formula)}}}" if formula is not None else ""
             return rf"\subsection*{{{_runs(words)}{beside}}}"
         shown = (r"\everymath{\displaystyle}" if begins_with_formula(part) else "") + _runs(part.runs)
-        return (
-            rf"{{\small\textcolor[gray]{{0.35}}{{{shown}}}\par}}"
-            if part.role == "note"
-            else rf"{{{shown}\par}}"
-        )
+        if part.role == "note":
+            return rf"{{\small\textcolor[gray]{{0.35}}{{{shown}}}\par}}"
+        return rf"{{{shown}\par}}"
 
     def formula(self, part: Formula) -> str:
         """A formula that may break at its signs, and what its symbols mean."""

@@ -6,7 +6,8 @@ import re
 import unicodedata
 
 from riverhead.numbers import Number
-from riverhead.render.plain import flat, isolate, spaced, visible
+from riverhead.render.letters import isolate, visible
+from riverhead.render.plain import flat, loose, spaced
 from riverhead.render.walk import Walker
 from riverhead.scene import Call, Fraction, Math, Operator, Power, Root, Row, Sub, Symbol, Vector, Word
 
@@ -141,6 +142,8 @@ class LatexMath(Walker[str]):
     def base(self, node: Math) -> str:
         """What carries an index or an exponent."""
         shown = self.walk(node)
+        if loose(node):
+            return rf"\left({shown}\right)"
         return shown if len(shown) == 1 and shown.isalnum() else f"{{{shown}}}"
 
     def fraction(self, node: Fraction) -> str:

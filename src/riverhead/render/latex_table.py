@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from rich.cells import cell_len
 
 from riverhead.numbers import Number
-from riverhead.render.grid import Grid, fit, groups
+from riverhead.render.grid import Grid, clamp, fit, groups
 from riverhead.render.latex_math import BLUE, inline
-from riverhead.render.plain import Plain, clamp, visible
+from riverhead.render.letters import visible
+from riverhead.render.plain import Plain
 from riverhead.scene import Bar, Cell
 
 __all__ = ["tabulars"]
@@ -49,9 +50,10 @@ def _letters(cell: Cell) -> int:
 
 
 def _column(right: bool, natural: int, width: int) -> str:
-    if right:
-        return "r"
-    return "l" if width >= natural else rf">{{\raggedright\arraybackslash}}p{{{width * EM:.2f}em}}"
+    if width >= natural:
+        return "r" if right else "l"
+    side = "left" if right else "right"
+    return rf">{{\ragged{side}\arraybackslash}}p{{{width * EM:.2f}em}}"
 
 
 def _row(shown: Grid, i: int, columns: list[int]) -> str:

@@ -8,18 +8,19 @@ from html import escape
 
 from rich.cells import cell_len
 
-from riverhead.render.grid import Grid, grid
-from riverhead.render.plain import Plain, aside, bar, isolate, visible, visible_lines
+from riverhead.render.grid import Grid, bar, grid
+from riverhead.render.letters import isolate, visible, visible_lines
+from riverhead.render.plain import Plain
 from riverhead.render.plane import place
-from riverhead.render.walk import Walker
+from riverhead.render.walk import Walker, aside
 from riverhead.scene import Bar, Cell, Code, Fold, Formula, Math, Matrix, Plane, Scene, Table, Text
 
 __all__ = ["markdown"]
 
 BAR = 10  # characters of a bar that says 1
 
-# what could begin markup: an underscore between letters cannot, and q_bank stays readable
-_MARKUP = re.compile(r"[\\`*{}\[\]~$#]|(?<!\w)_|_(?!\w)|(?<=_)_|_(?=_)")
+# what could be markup; an underscore before a letter can end nothing, so q_bank stays readable
+_MARKUP = re.compile(r"[\\`*{}\[\]~$#]|_(?!\w)|(?<=_)_|_(?=_)")
 _ENTITIES = re.compile(r"[<>&|]|[^\S ]|:(?=//)|(?<=www)\.")  # also spaces other than the usual one
 _NAMED = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 _OPENING = re.compile(r"^(?: +|[-+=]|\d+(?=[.)](?: |$)))")  # indented code, a list or a rule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from riverhead.render.plain import isolate, visible
+from riverhead.render.letters import isolate, visible
 
 __all__ = ["raw", "tag"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from riverhead.numbers import Number
 from riverhead.render.markup import raw, tag
-from riverhead.render.plain import PRIME, flat, spaced
+from riverhead.render.plain import PRIME, flat, loose, spaced
 from riverhead.render.walk import Walker
 from riverhead.scene import (
     Call,
@@ -77,11 +77,15 @@ class MathML(Walker[str]):
 
     def sub(self, node: Sub) -> str:
         """An index."""
-        return tag("msub", self.walk(node.base), self.walk(node.index))
+        return tag("msub", self.base(node.base), self.walk(node.index))
 
     def power(self, node: Power) -> str:
         """An exponent."""
-        return tag("msup", self.walk(node.base), self.walk(node.exponent))
+        return tag("msup", self.base(node.base), self.walk(node.exponent))
+
+    def base(self, node: Math) -> str:
+        """What carries an index or an exponent."""
+        return _bracketed(self.walk(node)) if loose(node) else self.walk(node)
 
     def fraction(self, node: Fraction) -> str:
         """A fraction."""

@@ -1,99 +1,30 @@
-"""What every renderer does with raw text: hidden characters made visible, formulas on one line of Unicode."""
+"""Formulas on one line of Unicode, and the rules of spacing and brackets that all formats share."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Callable
 
 from riverhead.numbers import Number
+from riverhead.render.letters import visible
 from riverhead.render.walk import Walker
 from riverhead.scene import (
     Call,
     Fraction,
     Math,
     Operator,
-    Part,
     Power,
     Root,
     Row,
     Sub,
     Symbol,
-    Text,
     Vector,
     Word,
 )
 
-__all__ = [
-    "PRIME",
-    "SPACED",
-    "Plain",
-    "bar",
-    "clamp",
-    "isolate",
-    "pieces",
-    "spaced",
-    "visible",
-    "visible_lines",
-]
+__all__ = ["PRIME", "Plain", "flat", "loose", "pieces", "product", "spaced"]
 
 PRIME = "′"
-FSI, PDI = "\u2068", "\u2069"  # Unicode's own brackets around text of another direction
 SPACED = frozenset("=≈≠<>≤≥+−÷×→←↦∈∝:…|")
-
-# Controls, invisible formats, bidi overrides, lone surrogates and what XML forbids. The joiners
-# U+200C and U+200D stay: emoji, Persian and Indic words are made of them.
-_HIDDEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
-    "\ud800-\udfff\U000e0000-\U000e0fff]"
-)
-
-
-def _show(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "␡" if code == 0x7F else f"⟨{code:04X}⟩"
-
-
-def visible(text: str) -> str:
-    r"""Return ``text`` with every control and invisible character shown as a symbol.
-
-    >>> visible("a\x1b[31m\n"), visible("\u202eabc"), visible("\u0301")
-    ('a␛[31m␊', '⟨202E⟩abc', '◌́')
-    """
-    text = _HIDDEN.sub(_show, text)
-    bare = text and unicodedata.category(text[0])[0] == "M"  # a mark needs something to stand on
-    return "◌" + text if bare else text
-
-
-def visible_lines(text: str) -> list[str]:
-    """Return the lines of a source text, each made `visible`."""
-    return [visible(line.expandtabs(4)) for line in re.split("\r\n|\n|\r", text)]
-
-
-def isolate(text: str) -> str:
-    """Return ``text`` fenced off if it holds right-to-left letters: its neighbours keep their order."""
-    rtl = any(unicodedata.bidirectional(char) in {"R", "AL", "AN"} for char in text)
-    return FSI + text + PDI if rtl else text
-
-
-def bar(fraction: float, cells: int) -> str:
-    """Return a bar of ``fraction`` of ``cells`` characters, in eighths; what is above zero is never empty.
-
-    >>> bar(0.538776, 10), bar(0.001, 10), bar(0.0, 10)
-    ('█████▍', '▏', '')
-    """
-    eighths = round(clamp(fraction) * cells * 8) or (fraction > 0)
-    full, rest = divmod(eighths, 8)
-    return "█" * full + " ▏▎▍▌▋▊▉"[rest].strip()
-
-
-def clamp(fraction: float) -> float:
-    """Return ``fraction`` inside 0 to 1; NaN is 0."""
-    return min(max(fraction, 0.0), 1.0) if fraction == fraction else 0.0
-
 
 _RAISED = dict(zip("0123456789+−=()nixyTjk", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱˣʸᵀʲᵏ", strict=True))
 
@@ -164,18 +95,6 @@ def loose(node: Math) -> bool:
     return isinstance(node, Fraction) or (isinstance(node, Row) and len(node.items) > 1)
 
 
-def aside(part: Text) -> tuple[tuple[str | Math, ...], Math | None]:
-    """Return a heading's words, and the formula that two spaces or more set apart at its end, if any.
-
-    >>> aside(Text(("1 Score:  ", Symbol("x")), "heading"))
-    (('1 Score:',), Symbol(name='x', primes=0))
-    """
-    match part.runs:
-        case (*words, str(last), formula) if not isinstance(formula, str) and last.endswith("  "):
-            return (*words, last.rstrip()), formula
-    return part.runs, None
-
-
 def pieces(node: Math, long: int = 60) -> list[Math]:
     """Return ``node`` in pieces that may stand on separate lines: cut before ``=`` and ``+``, if it is long.
 
@@ -201,11 +120,6 @@ def flat(row: Row) -> tuple[Math, ...]:
         signed = isinstance(item, Row) and item.items[:1] in ((), (Operator("−"),), (Operator("+"),))
         items += flat(item) if isinstance(item, Row) and not signed else (item,)
     return tuple(items)
-
-
-def begins_with_formula(part: Part) -> bool:
-    """Whether ``part`` is running text that opens with a formula: it is shown like one."""
-    return isinstance(part, Text) and part.role == "prose" and not isinstance((*part.runs, "")[0], str)
 
 
 def product(node: Math) -> bool:

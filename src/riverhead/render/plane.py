@@ -10,7 +10,8 @@ from itertools import chain, product
 from rich.cells import cell_len, chop_cells
 
 from riverhead.numbers import fixed, plain, significant
-from riverhead.render.plain import PRIME, visible
+from riverhead.render.letters import visible
+from riverhead.render.plain import PRIME
 from riverhead.scene import Plane
 
 __all__ = ["Drawing", "Label", "Point", "bounds", "draw", "drawable", "place"]
@@ -72,10 +73,8 @@ def bounds(plane: Plane) -> tuple[Point, Point]:
     size, reach = max(right - left, high - low), max(map(abs, (left, right, low, high)))
     if size <= 1e-9 * reach or size < 1e-100:  # one point
         size = max(reach, 1e-100) if reach else 1.0
-    wide, tall = (
-        max(size / 4 - right + left, 0) / 2,
-        max(size / 4 - high + low, 0) / 2,
-    )  # a flat cloud gets height
+    wide = max(size / 4 - right + left, 0) / 2  # a thin cloud gets width, a flat one height
+    tall = max(size / 4 - high + low, 0) / 2
     return (left - wide, low - tall), (right + wide, high + tall)
 
 

@@ -6,10 +6,10 @@ from riverhead.render.blocks import LEAD, SIZE, Block, at, line, paragraph
 from riverhead.render.figure import figure
 from riverhead.render.glyphs import Run, runs_of, width
 from riverhead.render.grid import Grid, grid
+from riverhead.render.letters import visible_lines
 from riverhead.render.markup import raw, tag
-from riverhead.render.plain import aside, visible_lines
 from riverhead.render.svg_grid import drawn_grid
-from riverhead.render.walk import Walker
+from riverhead.render.walk import Walker, aside
 from riverhead.scene import Code, Fold, Formula, Matrix, Part, Plane, Scene, Table, Text
 
 __all__ = ["sheet"]
@@ -97,8 +97,9 @@ class Sheet(Walker[Block]):
     def plane(self, part: Plane) -> Block:
         """The drawing under its caption."""
         caption = paragraph((part.caption,), self.room) if part.caption else Block()
-        _, height, shapes = figure(part)
-        return caption.above(Block(height, shapes), gap=6)
+        width, height, shapes = figure(part)
+        scale = min(self.room / width, 1)
+        return caption.above(Block(height * scale, tag("g", shapes, transform=f"scale({scale:.3f})")), gap=6)
 
     def code(self, part: Code) -> Block:
         """Source text, line by line, in letters of one width."""

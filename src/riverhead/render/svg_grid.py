@@ -8,9 +8,8 @@ from riverhead.numbers import Number
 from riverhead.render.blocks import LEAD, SIZE, Block, line
 from riverhead.render.figure import ACCENT
 from riverhead.render.glyphs import Runs, flow, runs_of, width
-from riverhead.render.grid import Grid, fit, groups
+from riverhead.render.grid import Grid, clamp, fit, groups
 from riverhead.render.markup import tag
-from riverhead.render.plain import clamp
 from riverhead.scene import Bar, Cell
 
 __all__ = ["drawn_grid"]
@@ -61,15 +60,7 @@ class _Group:
         if any(map(_wide, self.shown.head)):
             block = self.row(-1)
             total = sum(self.widths[j] for j in self.columns) + GAP * (len(self.columns) - 1)
-            rule = tag(
-                "line",
-                x1=0,
-                x2=total,
-                y1=block.height,
-                y2=block.height,
-                stroke="currentColor",
-                stroke_opacity=0.5,
-            )
+            rule = tag("path", d=f"M0,{block.height} h{total}", stroke="currentColor", stroke_opacity=0.5)
             block = Block(block.height + 5, block.drawn + rule)
         for i in range(len(self.shown.rows)):
             block = block.above(self.row(i))

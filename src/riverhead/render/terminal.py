@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from io import StringIO
+from itertools import zip_longest
 
 from rich.cells import chop_cells
 from rich.console import Console
@@ -12,11 +13,12 @@ from rich.text import Text as Line
 
 from riverhead.numbers import Number
 from riverhead.render.chart import chart
-from riverhead.render.columns import Columns
-from riverhead.render.grid import Grid, grid
-from riverhead.render.plain import Plain, aside, bar, begins_with_formula, isolate, visible, visible_lines
+from riverhead.render.columns import Columns, folded
+from riverhead.render.grid import Grid, bar, grid
+from riverhead.render.letters import isolate, visible, visible_lines
+from riverhead.render.plain import Plain
 from riverhead.render.plane import place
-from riverhead.render.walk import Walker
+from riverhead.render.walk import Walker, aside, begins_with_formula
 from riverhead.scene import Bar, Cell, Code, Fold, Formula, Math, Matrix, Part, Plane, Scene, Table, Text
 
 __all__ = ["show", "text"]
@@ -33,12 +35,13 @@ HEADING = Text((), "heading")  # what an open fold's summary is to the parts und
 
 # what a terminal without Unicode shows instead; any other character appears as its escape
 _SPELL = {
-    "′": "'", "·": "*", "×": "x", "÷": "/", "−": "-", "√": "sqrt ", "∞": "inf", "ᵀ": "^T", "²": "^2",
+    "′": "'", "·": "*", "×": "x", "÷": "/", "−": "-", "√": "sqrt ", "∞": "inf", "ᵀ": "^T",
     "→": "->", "←": "<-", "≈": "~", "≤": "<=", "≥": ">=", "≠": "!=", "…": "...", "▸": ">", "▾": "v", "↑": "^",
     "█": "#", "▉": "#", "▊": "#", "▋": "=", "▌": "=", "▍": "-", "▎": "-", "▏": "-", "○": "o", "●": "*",
     "│": "|", "─": "-", "└": "+", "“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-",
-    "\u2068": "", "\u2069": "", "␊": "\\n", "␛": "\\e",
+    "\u2068": "", "\u2069": "", "␊": "\\n", "␛": "\\e", "⁻": "^-", "ⁿ": "^n",
 }  # fmt: skip
+_SPELL |= {raised: f"^{digit}" for digit, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
 
 
 def _spell(error: UnicodeError) -> tuple[str, int]:
@@ -66,6 +69,8 @@ def text(scene: Scene, width: int = 80, colour: bool = False) -> str:
 def show(scene: Scene, console: Console) -> None:
     """Print the scene to ``console``, in its width, its colours and its encoding."""
     for line in Terminal(console).sheet(scene):
+        if console.color_system is None:  # a shade's last space is a space
+            line.rstrip()
         console.print(line, soft_wrap=True, highlight=False)
 
 
@@ -94,19 +99,10 @@ class Terminal(Walker[list[Line]]):
 
     def wrap(self, line: Line, indent: int, hang: int = 0) -> list[Line]:
         """``line`` folded at spaces into the width, ``indent`` from the margin, later lines ``hang`` more."""
-        if indent + line.cell_len > self.width:
-            folded = self.fold_line(line, self.width - indent - hang)
-        else:
-            folded = [line]
-        for at, piece in enumerate(folded):
+        hang = hang if indent + line.cell_len > self.width else 0
+        pieces = folded(self.console, line, self.width - indent - hang)
+        for at, piece in enumerate(pieces):
             piece.pad_left(indent + (hang if at else 0))
-        return folded
-
-    def fold_line(self, line: Line, room: int) -> list[Line]:
-        """``line`` in pieces of at most ``room``, broken at spaces where it has them."""
-        pieces = list(line.wrap(self.console, max(room, 1), overflow="fold"))
-        for piece in pieces:
-            piece.rstrip()
         return pieces
 
     # the sheet
@@ -118,9 +114,9 @@ class Terminal(Walker[list[Line]]):
 
     def below(self, lines: list[Line], parts: tuple[Part, ...], above: Part | None = None) -> list[Line]:
         """``lines`` and, under them, ``parts``, with air above headings and around grids."""
-        for part in parts:
-            heads = bool(lines) and (above is None or _heading(above))
-            if heads and (aside := _beside(part)) and self.beside(lines[-1], aside):
+        for part, after in zip_longest(parts, parts[1:]):
+            heads = bool(lines) and (above is None or _heading(above)) and type(part) is not type(after)
+            if heads and (formula := _beside(part)) and self.beside(lines[-1], formula):
                 continue
             if lines and _apart(above, part):
                 lines.append(Line())
@@ -189,9 +185,10 @@ class Terminal(Walker[list[Line]]):
         )
         if not part.open:
             return summary
-        self.indent += INDENT
+        indent = self.indent
+        self.indent = min(indent + INDENT, self.width // 3)
         lines = self.below(summary, part.parts, above=HEADING)
-        self.indent -= INDENT
+        self.indent = indent
         return lines
 
     # cells
@@ -226,11 +223,8 @@ def _widen_bars(shown: Grid, cells: list[list[Line]]) -> None:
     for row, lines in zip(shown.rows, cells[1:], strict=True):
         for j, cell in enumerate(row):
             if isinstance(cell, Bar) and shown.right[j]:
-                numbers = (
-                    cells[i + 1][j].cell_len
-                    for i, other in enumerate(shown.rows)
-                    if isinstance(other[j], Number)
-                )
+                column = zip(shown.rows, cells[1:], strict=True)
+                numbers = (drawn[j].cell_len for other, drawn in column if isinstance(other[j], Number))
                 lines[j].pad_right(max(0, max(numbers) - lines[j].cell_len))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Generic, TypeVar, cast
 
 from riverhead.errors import InputError
+from riverhead.scene import Math, Part, Text
 
-__all__ = ["Walker"]
+__all__ = ["Walker", "aside", "begins_with_formula"]
 
 T = TypeVar("T")
 
@@ -21,3 +22,21 @@ class Walker(Generic[T]):
         if method is None:
             raise InputError(f"{type(self).__name__} cannot show a {kind}: {node!r}")
         return cast(T, method(node))
+
+
+def aside(part: Text) -> tuple[tuple[str | Math, ...], Math | None]:
+    """Return a heading's words, and the formula that two spaces or more set apart at its end, if any.
+
+    >>> from riverhead.scene import Symbol
+    >>> aside(Text(("1 Score:  ", Symbol("x")), "heading"))
+    (('1 Score:',), Symbol(name='x', primes=0))
+    """
+    match part.runs:
+        case (*words, str(last), formula) if not isinstance(formula, str) and last.endswith("  "):
+            return (*words, last.rstrip()), formula
+    return part.runs, None
+
+
+def begins_with_formula(part: Part) -> bool:
+    """Whether ``part`` is running text that opens with a formula: it is shown like one."""
+    return isinstance(part, Text) and part.role == "prose" and not isinstance((*part.runs, "")[0], str)

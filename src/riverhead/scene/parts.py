@@ -26,7 +26,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A line or a paragraph: words and formulas in running order."""
+    """A line or a paragraph: words and formulas in running order.
+
+    In a heading, a last formula that two spaces set apart from the words may stand at the line's end.
+    """
 
     runs: tuple[str | Math, ...]
     role: Literal["heading", "prose", "note"] = "prose"
