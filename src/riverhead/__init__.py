@@ -74,7 +74,9 @@ def _plug() -> None:
 _plug()
 
 
-def show(*args: Any, focus: str | int | None = None, digits: int | None = None, **named: Any) -> display.Sheet:
+def show(
+    *args: Any, focus: str | int | None = None, digits: int | None = None, **named: Any
+) -> display.Sheet:
     """Show attention worked by hand for arrays or tensors: a sheet that prints itself.
 
     Takes what `riverhead.derive` takes (``q, k, v`` or ``x, W_q, W_k, W_v`` or ``e``; ``tokens=``), and
