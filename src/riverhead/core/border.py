@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riverhead.errors import DtypeError, InputError
 
-__all__ = ["Align", "Bools", "Floats", "array", "booleans", "count", "floats", "number"]
+__all__ = ["Align", "Bools", "Floats", "array", "booleans", "count", "floats", "narrow", "number"]
 
 Floats = NDArray[np.floating[Any]]
 Bools = NDArray[np.bool_]
@@ -44,6 +45,18 @@ def floats(name: str, x: ArrayLike) -> Floats:
         f"{name} is {given.dtype}; float32 and float64 are accepted: convert it, "
         f"as in np.asarray({name}, '{wide}')"
     )
+
+
+def narrow(name: str, x: ArrayLike) -> tuple[NDArray[Any], str]:
+    """Return ``x`` as it is, float16 to float64, and its kind; bfloat16 comes as its bits, uint16."""
+    if str(getattr(x, "dtype", "")) == "torch.bfloat16":
+        torch = sys.modules["torch"]
+        return x.detach().view(torch.int16).numpy().view(np.uint16), "bfloat16"  # type: ignore[union-attr]
+    given = array(name, x)
+    if given.dtype == np.float16:
+        return given.astype(given.dtype.newbyteorder("="), copy=False), "float16"
+    wide = floats(name, given)
+    return wide, str(wide.dtype)
 
 
 def booleans(name: str, x: ArrayLike) -> Bools:

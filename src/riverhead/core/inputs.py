@@ -14,7 +14,16 @@ from riverhead.core.border import Align, Bools, Floats, booleans, floats, number
 from riverhead.errors import ShapeError
 from riverhead.shapes import check_axis, check_rank
 
-__all__ = ["Inputs", "Options", "arrange", "check_groups"]
+__all__ = [
+    "Inputs",
+    "Options",
+    "arrange",
+    "batch_shape",
+    "check_fit",
+    "check_groups",
+    "check_sinks",
+    "fitting",
+]
 
 
 class Options(TypedDict, total=False):
@@ -72,18 +81,18 @@ def arrange(
 ) -> Inputs:
     """Check every argument of `attention`, and lay q, k and v out by kv head."""
     q, k, v = floats("q", q), floats("k", k), floats("v", v)
-    _check_fit(q.shape, k.shape, v.shape)
+    check_fit(q.shape, k.shape, v.shape)
     dtype = np.result_type(q, k, v)
     one_head = q.ndim == k.ndim == v.ndim == 2
     q, k, v = (x[None] if x.ndim == 2 else x for x in (q, k, v))
-    batch = _batch(q=q.shape[:-3], k=k.shape[:-3], v=v.shape[:-3])
+    batch = batch_shape(q=q.shape[:-3], k=k.shape[:-3], v=v.shape[:-3])
     (H, T_q, d_k), (G, T_k, _) = q.shape[-3:], k.shape[-3:]
     shape = (T_q, T_k) if one_head else (*batch, H, T_q, T_k)
     q, k, v = (np.broadcast_to(x.astype(dtype, copy=False), batch + x.shape[-3:]) for x in (q, k, v))
 
     if bias is not None:
-        bias = _broadcasting("bias", floats("bias", bias), shape).astype(dtype)
-    visible = None if mask is None else _broadcasting("mask", booleans("mask", mask), shape)
+        bias = fitting("bias", floats("bias", bias), shape).astype(dtype)
+    visible = None if mask is None else fitting("mask", booleans("mask", mask), shape)
     visible = masks.combine(visible, _positional(T_q, T_k, causal, align, window), _additive(bias))
     return Inputs(
         q=q.reshape(*batch, G, H // G * T_q, d_k),
@@ -93,12 +102,12 @@ def arrange(
         softcap=None if softcap is None else number("softcap", softcap, above=0),
         bias=bias,
         hidden=np.zeros((), np.bool_) if visible is None else ~visible,
-        sinks=None if sinks is None else _sinks(sinks, H, dtype).reshape(*shape[-3:-2], 1, 1),
+        sinks=None if sinks is None else check_sinks(sinks, H, dtype).reshape(*shape[-3:-2], 1, 1),
         shape=shape,
     )
 
 
-def _check_fit(q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...]) -> None:
+def check_fit(q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...]) -> None:
     """Compare every axis that two arrays share."""
     check_rank("q", q, "T_q d_k")
     check_rank("k", k, "T_k d_k")
@@ -121,7 +130,7 @@ def check_groups(n_heads: int, n_kv_heads: int) -> None:
         )
 
 
-def _batch(**leading: tuple[int, ...]) -> tuple[int, ...]:
+def batch_shape(**leading: tuple[int, ...]) -> tuple[int, ...]:
     """Broadcast the axes before heads."""
     try:
         return np.broadcast_shapes(*leading.values())
@@ -130,7 +139,7 @@ def _batch(**leading: tuple[int, ...]) -> tuple[int, ...]:
         raise ShapeError(f"the axes before n_heads do not broadcast: {found}") from error
 
 
-def _broadcasting(name: str, x: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+def fitting(name: str, x: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Return ``x`` if it broadcasts to the scores without making them larger."""
     axes = ("T_k", "T_q", "n_heads", *(f"batch axis {i}" for i in range(len(shape))))
     for axis, has, need in zip(axes, reversed(x.shape), reversed(shape), strict=False):
@@ -158,7 +167,8 @@ def _additive(bias: Floats | None) -> Bools | None:
     return ~hidden if hidden is not None and hidden.any() else None
 
 
-def _sinks(sinks: ArrayLike, n_heads: int, dtype: DTypeLike) -> Floats:
+def check_sinks(sinks: ArrayLike, n_heads: int, dtype: DTypeLike) -> Floats:
+    """Return one logit a head."""
     logits = floats("sinks", sinks)
     if logits.shape != (n_heads,):
         raise ShapeError(f"n_heads differs: sinks is {logits.shape}, q has {n_heads}; each head has one sink")

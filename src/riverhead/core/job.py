@@ -1,0 +1,248 @@
+"""What `attend` is given: checked, in views that expand nothing, and any tile of its scores on demand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riverhead.core.border import Align, Bools, Floats, booleans, count, floats, narrow, number
+from riverhead.core.inputs import batch_shape, check_fit, check_sinks, fitting
+from riverhead.core.masks import check_align
+from riverhead.errors import DtypeError, InputError, ShapeError
+
+__all__ = ["Job", "Pairs", "job_of"]
+
+Index = slice | NDArray[np.intp]
+
+
+class Pairs(NamedTuple):
+    """For each query the keys to sum the weights of, as a sparse matrix in CSR form."""
+
+    start: NDArray[np.int64]  # (T_q + 1,)
+    key: NDArray[np.int64]  # the keys of query i stand at start[i]:start[i + 1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """One call of `attend`; every array is a view with stride 0 where it repeats."""
+
+    q: NDArray[Any]  # (..., H, T_q, d_k); 16-bit numbers as they came, see `bfloat`
+    k: NDArray[Any]  # (..., G, T_k, d_k)
+    v: NDArray[Any]  # (..., G, T_k, d_v)
+    bfloat: bool  # q, k and v hold the upper halves of float32 numbers, as uint16
+    scale: float
+    softcap: float | None
+    mask: Bools | None  # (..., H, T_q, T_k)
+    bias: Floats | None  # (..., H, T_q, T_k)
+    alibi: Floats | None  # (H,)
+    sinks: Floats | None  # (H,)
+    lengths: NDArray[np.int64] | None  # (...)
+    causal: bool
+    offset: int  # query i stands at the key i + offset
+    window: int | None
+    top: int
+    pairs: Pairs | None
+    one_head: bool  # given as (T, d): the results have no axis H
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """What the numbers are computed in: float64, or float32 for everything narrower."""
+        return np.dtype(np.float64 if self.q.dtype == np.float64 else np.float32)
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The axes before H."""
+        return self.q.shape[:-3]
+
+    def read(self, x: NDArray[Any]) -> Floats:
+        """Return a block of q, k or v as numbers to compute with."""
+        if self.bfloat:
+            return (x.astype(np.uint32) << 16).view(np.float32)
+        return x.astype(self.dtype, copy=False)
+
+    def scores(self, item: tuple[int, ...], h: int, rows: Index, keys: Index) -> tuple[Floats, Bools | None]:
+        """Return the scores (rows, keys) of one head, −∞ where hidden, and what is hidden (None: nothing)."""
+        g = h // (self.q.shape[-3] // self.k.shape[-3])
+        q, k = self.read(self.q[item][h, rows]), self.read(self.k[item][g, keys])
+        scores = (q * q.dtype.type(self.scale)) @ k.T
+        if self.softcap is not None:
+            scores /= self.softcap
+            np.tanh(scores, out=scores)
+            scores *= self.softcap
+        i, j = self.places(rows, keys)
+        if self.bias is not None:
+            scores += self.bias[item][h, rows][:, keys]
+        if self.alibi is not None:
+            scores -= self.alibi[h] * np.abs(i - j).astype(scores.dtype)
+        hidden = self.hidden(item, h, rows, keys)
+        if hidden is not None:
+            np.copyto(scores, -np.inf, where=hidden)
+        return scores, hidden
+
+    def places(self, rows: Index, keys: Index) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where the queries (n, 1) and the keys (m,) stand."""
+        i = np.arange(self.q.shape[-2], dtype=np.int64)[rows][:, None] + self.offset
+        return i, np.arange(self.k.shape[-2], dtype=np.int64)[keys]
+
+    def hidden(self, item: tuple[int, ...], h: int, rows: Index, keys: Index) -> Bools | None:
+        """Return which keys these queries do not see (n, m), or None if they see all."""
+        i, j = self.places(rows, keys)
+        hides = []
+        if self.causal:
+            hides.append(j > i)
+        if self.window is not None:
+            hides += [j <= i - self.window, j >= i + self.window]
+        if self.lengths is not None:
+            hides.append(j >= self.lengths[item])
+        if self.mask is not None:
+            hides.append(~self.mask[item][h, rows][:, keys])
+        if self.bias is not None:
+            hides.append(np.isneginf(self.bias[item][h, rows][:, keys]))
+        if not hides:
+            return None
+        hidden = np.zeros((len(i), len(j)), np.bool_)
+        for part in hides:
+            hidden |= part
+        return hidden
+
+    def span(self, item: tuple[int, ...], first: int, last: int) -> slice:
+        """Return the keys that queries ``first`` to ``last`` can see by their places."""
+        low, high = 0, self.k.shape[-2]
+        if self.lengths is not None:
+            high = int(self.lengths[item])
+        if self.window is not None:
+            low = max(low, first + self.offset - self.window + 1)
+            high = min(high, last + self.offset + self.window)
+        if self.causal:
+            high = min(high, last + self.offset + 1)
+        return slice(min(low, max(high, 0)), max(high, 0))
+
+
+def job_of(
+    q: ArrayLike,
+    k: ArrayLike,
+    v: ArrayLike,
+    *,
+    scale: float | None,
+    mask: ArrayLike | None,
+    bias: ArrayLike | None,
+    causal: bool,
+    align: Align,
+    offset: int | None,
+    window: int | None,
+    softcap: float | None,
+    sinks: ArrayLike | None,
+    lengths: ArrayLike | None,
+    alibi: ArrayLike | None,
+    top: int,
+    pairs: tuple[ArrayLike, ArrayLike] | None,
+) -> Job:
+    """Check every argument of `attend`; raises as `attention` does."""
+    arrays, kinds = zip(*(narrow(name, x) for name, x in (("q", q), ("k", k), ("v", v))), strict=True)
+    check_fit(*(x.shape for x in arrays))
+    bfloat = kinds[0] == "bfloat16"
+    if len(set(kinds)) > 1:
+        wide = np.result_type(*(np.float32 if kind == "bfloat16" else kind for kind in kinds), np.float32)
+        arrays = tuple(_widened(x, kind, wide) for x, kind in zip(arrays, kinds, strict=True))
+        bfloat = False
+    one_head = all(x.ndim == 2 for x in arrays)
+    arrays = tuple(x[None] if x.ndim == 2 else x for x in arrays)
+    batch = batch_shape(**{name: x.shape[:-3] for name, x in zip("qkv", arrays, strict=True)})
+    q_, k_, v_ = (np.broadcast_to(x, batch + x.shape[-3:]) for x in arrays)
+    (H, T_q, d_k), T_k = q_.shape[-3:], k_.shape[-2]
+    shape = (T_q, T_k) if one_head else (*batch, H, T_q, T_k)
+    full = (*batch, H, T_q, T_k)
+    check_align(align)
+    dtype = np.float64 if q_.dtype == np.float64 else np.float32
+    given = None if bias is None else fitting("bias", floats("bias", bias), shape)
+    if given is not None:
+        with np.errstate(over="ignore"):  # too low for float32 is −∞: hidden
+            given = given.astype(dtype, copy=False)
+    allowed = None if mask is None else fitting("mask", booleans("mask", mask), shape)
+    return Job(
+        q_,
+        k_,
+        v_,
+        bfloat,
+        scale=1 / math.sqrt(d_k) if scale is None else number("scale", scale),
+        softcap=None if softcap is None else number("softcap", softcap, above=0),
+        mask=None if allowed is None else np.broadcast_to(allowed, full),
+        bias=None if given is None else np.broadcast_to(given, full),
+        alibi=None if alibi is None else _per_head("alibi", alibi, H).astype(dtype),
+        sinks=None if sinks is None else check_sinks(sinks, H, dtype),
+        lengths=None if lengths is None else _lengths(lengths, batch, T_k),
+        causal=bool(causal),
+        offset=(T_k - T_q if align == "end" else 0) if offset is None else _whole("offset", offset),
+        window=None if window is None else min(count("window", window), 2**40),
+        top=_top(top),
+        pairs=None if pairs is None else _pairs(*pairs, T_q, T_k),
+        one_head=one_head,
+    )
+
+
+def _widened(x: NDArray[Any], kind: str, wide: np.dtype[Any]) -> Floats:
+    if kind == "bfloat16":
+        x = (x.astype(np.uint32) << 16).view(np.float32)
+    return x.astype(wide, copy=False)
+
+
+def _per_head(name: str, x: ArrayLike, n_heads: int) -> Floats:
+    values = floats(name, x)
+    if values.shape != (n_heads,):
+        raise ShapeError(f"n_heads differs: {name} is {values.shape}, q has {n_heads}; each head has its own")
+    if not np.isfinite(values).all():
+        raise InputError(f"{name} holds {values[~np.isfinite(values)][0]:g}; it must be finite")
+    return values
+
+
+def _whole(name: str, n: int) -> int:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or abs(n) > 2**40:
+        raise InputError(f"{name} is {n!r}; it must be a whole number of keys")
+    return int(n)
+
+
+def _top(top: int) -> int:
+    n = count("top", top, 0)
+    if n > 64:
+        raise InputError(f"top is {n}; 0 to 64 largest weights are kept for each query")
+    return n
+
+
+def _lengths(lengths: ArrayLike, batch: tuple[int, ...], T_k: int) -> NDArray[np.int64]:
+    n = np.asarray(lengths)
+    if n.dtype.kind not in "iu":
+        raise DtypeError(f"lengths is {n.dtype}; it must hold whole numbers")
+    if n.size and (n.min() < 0 or n.max() > T_k):
+        raise InputError(f"lengths run from {n.min()} to {n.max()}; with T_k {T_k} they lie in 0..{T_k}")
+    try:
+        return np.ascontiguousarray(np.broadcast_to(n, batch), np.int64).reshape(batch)
+    except ValueError as error:
+        raise ShapeError(
+            f"lengths is {n.shape}; it must broadcast to the axes before n_heads, {batch}"
+        ) from error
+
+
+def _pairs(start: ArrayLike, key: ArrayLike, T_q: int, T_k: int) -> Pairs:
+    start, key = np.asarray(start), np.asarray(key)
+    for name, x in (("start", start), ("key", key)):
+        if x.dtype.kind not in "iu" or x.ndim != 1:
+            raise DtypeError(
+                f"pairs: {name} is {x.dtype} with {x.ndim} axes; it must be whole numbers, one axis"
+            )
+    if (
+        start.shape != (T_q + 1,)
+        or start[0] != 0
+        or start[-1] != len(key)
+        or (np.diff(start.astype(np.int64)) < 0).any()
+    ):
+        raise ShapeError(
+            f"pairs: start has {len(start)} numbers, T_q is {T_q}; it must hold T_q + 1, from 0 up to the "
+            f"{len(key)} keys, never falling"
+        )
+    if key.size and (key.min() < 0 or key.max() >= T_k):
+        raise InputError(f"pairs: keys run from {key.min()} to {key.max()}; T_k is {T_k}")
+    return Pairs(np.ascontiguousarray(start, np.int64), np.ascontiguousarray(key, np.int64))
