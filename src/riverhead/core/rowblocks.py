@@ -106,13 +106,14 @@ def _first(weights: Floats, hidden: Bools | None) -> Floats:
 
 
 def _pairs(pairs: Pairs, weights: Floats, first: int, end: int, low: int) -> Floats:
-    """The sum of each row's weights on the keys named for it; ``low`` is the first key there is a weight of."""
+    """The sum of each row's weights on the keys named for it; the first weight is of the key ``low``."""
     start, key = pairs
     key = key[start[first] : start[end]] - low
     row = np.repeat(np.arange(end - first), np.diff(start[first : end + 1]))
     there = (key >= 0) & (key < weights.shape[-1])
-    weight = weights[row[there], key[there]]
-    return np.bincount(row[there], weights=weight.astype(np.float64), minlength=end - first)
+    found = np.zeros(end - first)
+    np.add.at(found, row[there], weights[row[there], key[there]])
+    return found
 
 
 def _top(
