@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 
 from riverhead.core import kernel
-from riverhead.core.border import Align
+from riverhead.core.border import Align, Floats
+from riverhead.core.inputs import Options
 from riverhead.core.job import job_of
 from riverhead.core.map import AttentionMap
 
-__all__ = ["attend"]
+__all__ = ["attend", "forward"]
 
 
 def attend(
@@ -68,3 +70,18 @@ def attend(
         pairs=pairs,
     )
     return AttentionMap.of(job, kernel.run(job, threads=threads, progress=progress))
+
+
+def forward(
+    q: ArrayLike, k: ArrayLike, v: ArrayLike, *, threads: int | None = None, **options: Unpack[Options]
+) -> Floats:
+    """Return ``out`` (..., H, T_q, d_v) alone, by the same pass: what a model needs when nobody looks.
+
+    Takes what `attention` takes. Where it was not compiled this is NumPy, block by block.
+
+    >>> forward([[2.0, 1.0]], k=[[2.0, 0.0], [1.0, 1.0]], v=[[1.0, 0.0], [0.0, 1.0]]).round(3)
+    array([[0.67, 0.33]])
+    """
+    job = job_of(q, k, v, **options)
+    out: Floats = kernel.run(job, statistics=False, threads=threads)["out"]
+    return out[0] if job.one_head else out

@@ -58,17 +58,25 @@ class Job:
         """The axes before H."""
         return self.q.shape[:-3]
 
+    def kv_head(self, h: int) -> int:
+        """The kv head that query head ``h`` reads."""
+        return h // (self.q.shape[-3] // self.k.shape[-3])
+
     def read(self, x: NDArray[Any]) -> Floats:
         """Return a block of q, k or v as numbers to compute with."""
         if self.bfloat:
             return (x.astype(np.uint32) << 16).view(np.float32)
         return x.astype(self.dtype, copy=False)
 
+    def scaled_dots(self, item: tuple[int, ...], h: int, rows: Index, keys: Index) -> Floats:
+        """Return scale · q·k (rows, keys) of one head: the scores before anything else happens to them."""
+        q, k = self.read(self.q[item][h, rows]), self.read(self.k[item][self.kv_head(h), keys])
+        dots: Floats = (q * q.dtype.type(self.scale)) @ k.T
+        return dots
+
     def scores(self, item: tuple[int, ...], h: int, rows: Index, keys: Index) -> tuple[Floats, Bools | None]:
         """Return the scores (rows, keys) of one head, −∞ where hidden, and what is hidden (None: nothing)."""
-        g = h // (self.q.shape[-3] // self.k.shape[-3])
-        q, k = self.read(self.q[item][h, rows]), self.read(self.k[item][g, keys])
-        scores = (q * q.dtype.type(self.scale)) @ k.T
+        scores = self.scaled_dots(item, h, rows, keys)
         if self.softcap is not None:
             scores /= self.softcap
             np.tanh(scores, out=scores)
@@ -91,12 +99,15 @@ class Job:
     def hidden(self, item: tuple[int, ...], h: int, rows: Index, keys: Index) -> Bools | None:
         """Return which keys these queries do not see (n, m), or None if they see all."""
         i, j = self.places(rows, keys)
+        if not (i.size and j.size):
+            return None
+        least, most = i.min() - j.max(), i.max() - j.min()  # how far the queries stand after the keys
         hides = []
-        if self.causal:
+        if self.causal and least < 0:
             hides.append(j > i)
-        if self.window is not None:
+        if self.window is not None and (most >= self.window or -least >= self.window):
             hides += [j <= i - self.window, j >= i + self.window]
-        if self.lengths is not None:
+        if self.lengths is not None and j.max() >= self.lengths[item]:
             hides.append(j >= self.lengths[item])
         if self.mask is not None:
             hides.append(~self.mask[item][h, rows][:, keys])
@@ -127,19 +138,19 @@ def job_of(
     k: ArrayLike,
     v: ArrayLike,
     *,
-    scale: float | None,
-    mask: ArrayLike | None,
-    bias: ArrayLike | None,
-    causal: bool,
-    align: Align,
-    offset: int | None,
-    window: int | None,
-    softcap: float | None,
-    sinks: ArrayLike | None,
-    lengths: ArrayLike | None,
-    alibi: ArrayLike | None,
-    top: int,
-    pairs: tuple[ArrayLike, ArrayLike] | None,
+    scale: float | None = None,
+    mask: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    causal: bool = False,
+    align: Align = "end",
+    offset: int | None = None,
+    window: int | None = None,
+    softcap: float | None = None,
+    sinks: ArrayLike | None = None,
+    lengths: ArrayLike | None = None,
+    alibi: ArrayLike | None = None,
+    top: int = 0,
+    pairs: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> Job:
     """Check every argument of `attend`; raises as `attention` does."""
     arrays, kinds = zip(*(narrow(name, x) for name, x in (("q", q), ("k", k), ("v", v))), strict=True)
