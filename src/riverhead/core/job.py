@@ -60,7 +60,8 @@ class Job:
 
     def kv_head(self, h: int) -> int:
         """The kv head that query head ``h`` reads."""
-        return h // (self.q.shape[-3] // self.k.shape[-3])
+        group: int = self.q.shape[-3] // self.k.shape[-3]
+        return h // group
 
     def read(self, x: NDArray[Any]) -> Floats:
         """Return a block of q, k or v as numbers to compute with."""
