@@ -1,0 +1,88 @@
+"""Tiles of the weights, made from q, k and the log-sum-exp, and pictures pooled from them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riverhead.core.border import Floats
+from riverhead.core.job import Index, Job
+
+__all__ = ["How", "logs", "pooled"]
+
+How = Literal["max", "mean", "sum"]
+ROWS, KEYS = 256, 2048  # of a tile: 2 MB, which stay close to the processor from one step to the next
+
+
+def logs(job: Job, head: int, lse: Floats, rows: Index, keys: Index) -> Floats:
+    """Return the logarithms of the weights (n, m) of one head, score − lse: −∞ where hidden.
+
+    ``head`` counts through (*batch, H), ``lse`` (T_q,) is that head's.
+    """
+    *item, h = map(int, np.unravel_index(head, (*job.batch, job.q.shape[-3])))
+    with np.errstate(all="ignore"):  # ∞ and NaN are results here, not accidents
+        found, hidden = job.scores(tuple(item), h, rows, keys)
+        peak = lse[rows, None]
+        found -= np.where(np.isneginf(peak), 0, peak)
+    if hidden is not None and np.isnan(peak).any():
+        np.copyto(found, -np.inf, where=hidden)  # NaN in a row shows in visible keys only
+    return found
+
+
+def pooled(
+    job: Job,
+    head: int,
+    lse: Floats,
+    at_row: NDArray[np.intp],
+    at_key: NDArray[np.intp],
+    how: How,
+    every: int = 1,
+) -> Floats:
+    """Return the weights of one head as a picture, float64, tile by tile; keys out of reach cost nothing.
+
+    Its rows begin at the queries ``at_row``, its columns at the keys ``at_key``. Of the queries only
+    every ``every``-th is read, and ``at_row`` counts those.
+    """
+    n_q, T_k = len(range(0, job.q.shape[-2], every)), job.k.shape[-2]
+    item = tuple(map(int, np.unravel_index(head, (*job.batch, job.q.shape[-3]))))[:-1]
+    ufunc = np.maximum if how == "max" else np.add
+    picture = np.full((len(at_row), len(at_key)), -np.inf if how == "max" else 0.0)
+    tall = n_q * len(at_key) >= T_k * len(at_row)  # a cell of the picture has more queries than keys
+    for first in range(0, n_q, ROWS):
+        end = min(first + ROWS, n_q)
+        rows = slice(first * every, (end - 1) * every + 1, every)
+        span = job.span(item, rows.start, rows.stop - 1)
+        for low in range(span.start, span.stop, KEYS):
+            keys = slice(low, min(low + KEYS, span.stop))
+            tile = logs(job, head, lse, rows, keys)
+            with np.errstate(all="ignore"):
+                if how != "max":  # the largest weight has the largest logarithm
+                    np.exp(tile, out=tile)
+                cells_q, starts_q = _bins(at_row, first, end)
+                cells_k, starts_k = _bins(at_key, keys.start, keys.stop)
+                cells = _reduced(ufunc, tile, starts_q, starts_k, tall)
+                ufunc(picture[cells_q, cells_k], cells, out=picture[cells_q, cells_k])
+    if how == "max":
+        np.exp(picture, out=picture)
+    if how == "mean":
+        picture /= np.diff(at_row, append=n_q)[:, None] * np.diff(at_key, append=T_k)
+    return picture
+
+
+def _bins(at: NDArray[np.intp], first: int, end: int) -> tuple[slice, NDArray[np.intp]]:
+    """Which cells the places from ``first`` to ``end`` fall into, and where each begins among them."""
+    cells = slice(int(np.searchsorted(at, first, "right")) - 1, int(np.searchsorted(at, end, "left")))
+    return cells, np.maximum(at[cells], first) - first
+
+
+def _reduced(
+    ufunc: np.ufunc, tile: Floats, rows: NDArray[np.intp], keys: NDArray[np.intp], tall: bool
+) -> Floats:
+    """The tile reduced to cells that begin at ``rows`` and ``keys``: first along the side where more meet."""
+    if not tall:
+        return ufunc.reduceat(ufunc.reduceat(tile, keys, axis=1), rows, axis=0)
+    strips = [ufunc.reduce(tile[a:b], axis=0) for a, b in pairwise([*rows, len(tile)])]
+    return ufunc.reduceat(np.stack(strips), keys, axis=1)
