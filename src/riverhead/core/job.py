@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from riverhead.core.inputs import batch_shape, check_fit, check_sinks, fitting
 from riverhead.core.masks import check_align
 from riverhead.errors import DtypeError, InputError, ShapeError
 
-__all__ = ["Job", "Pairs", "job_of"]
+__all__ = ["Job", "Pairs", "job_of", "own"]
 
 Index = slice | NDArray[np.intp]
 
@@ -48,6 +48,12 @@ class Job:
     pairs: Pairs | None
     one_head: bool  # given as (T, d): the results have no axis H
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle every array once, without its repetitions."""
+        values = (getattr(self, field.name) for field in fields(self))
+        packed = ((own(x), x.shape) if isinstance(x, np.ndarray) else (x, None) for x in values)
+        return _unpacked, tuple(packed)
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """What the numbers are computed in: float64, or float32 for everything narrower."""
@@ -72,11 +78,15 @@ class Job:
     def scaled_dots(self, item: tuple[int, ...], h: int, rows: Index, keys: Index) -> Floats:
         """Return scale · q·k (rows, keys) of one head: the scores before anything else happens to them."""
         q, k = self.read(self.q[item][h, rows]), self.read(self.k[item][self.kv_head(h), keys])
-        dots: Floats = (q * q.dtype.type(self.scale)) @ k.T
+        q = q * q.dtype.type(self.scale)
+        dots: Floats = q @ k.T if k.ndim == 2 else np.einsum("nd,nmd->nm", q, k)
         return dots
 
     def scores(self, item: tuple[int, ...], h: int, rows: Index, keys: Index) -> tuple[Floats, Bools | None]:
-        """Return the scores (rows, keys) of one head, −∞ where hidden, and what is hidden (None: nothing)."""
+        """Return the scores (rows, keys) of one head, −∞ where hidden, and what is hidden (None: nothing).
+
+        ``rows`` as an array and ``keys`` (n, m) give each query's scores with m keys of its own.
+        """
         scores = self.scaled_dots(item, h, rows, keys)
         if self.softcap is not None:
             scores /= self.softcap
@@ -84,7 +94,7 @@ class Job:
             scores *= self.softcap
         i, j = self.places(rows, keys)
         if self.bias is not None:
-            scores += self.bias[item][h, rows][:, keys]
+            scores += self.bias[item][h][_cells(rows, keys)]
         if self.alibi is not None:
             scores -= self.alibi[h] * np.abs(i - j).astype(scores.dtype)
         hidden = self.hidden(item, h, rows, keys)
@@ -94,8 +104,11 @@ class Job:
 
     def places(self, rows: Index, keys: Index) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return where the queries (n, 1) and the keys (m,) stand."""
-        i = np.arange(self.q.shape[-2], dtype=np.int64)[rows][:, None] + self.offset
-        return i, np.arange(self.k.shape[-2], dtype=np.int64)[keys]
+        i, j = (
+            np.arange(*at.indices(x.shape[-2])) if isinstance(at, slice) else at.astype(np.int64)
+            for at, x in ((rows, self.q), (keys, self.k))
+        )
+        return i[:, None] + self.offset, j
 
     def hidden(self, item: tuple[int, ...], h: int, rows: Index, keys: Index) -> Bools | None:
         """Return which keys these queries do not see (n, m), or None if they see all."""
@@ -111,12 +124,12 @@ class Job:
         if self.lengths is not None and j.max() >= self.lengths[item]:
             hides.append(j >= self.lengths[item])
         if self.mask is not None:
-            hides.append(~self.mask[item][h, rows][:, keys])
+            hides.append(~self.mask[item][h][_cells(rows, keys)])
         if self.bias is not None:
-            hides.append(np.isneginf(self.bias[item][h, rows][:, keys]))
+            hides.append(np.isneginf(self.bias[item][h][_cells(rows, keys)]))
         if not hides:
             return None
-        hidden = np.zeros((len(i), len(j)), np.bool_)
+        hidden = np.zeros(np.broadcast_shapes(i.shape, j.shape), np.bool_)
         for part in hides:
             hidden |= part
         return hidden
@@ -132,6 +145,21 @@ class Job:
         if self.causal:
             high = min(high, last + self.offset + 1)
         return slice(min(low, max(high, 0)), max(high, 0))
+
+
+def own(x: NDArray[Any]) -> NDArray[Any]:
+    """Return ``x`` without its repetitions: of size 1 wherever it has stride 0."""
+    return x[tuple(slice(1) if stride == 0 else slice(None) for stride in x.strides)]
+
+
+def _unpacked(*packed: tuple[Any, tuple[int, ...] | None]) -> Job:
+    values: tuple[Any, ...] = tuple(x if shape is None else np.broadcast_to(x, shape) for x, shape in packed)
+    return Job(*values)
+
+
+def _cells(rows: Index, keys: Index) -> tuple[Index, Index]:
+    """The index of the cells (rows, keys) in an array (T_q, T_k), which takes these and no others."""
+    return (rows, keys) if isinstance(rows, slice) or isinstance(keys, slice) else (rows[:, None], keys)
 
 
 def job_of(

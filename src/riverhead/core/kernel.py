@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from riverhead.core import rowblocks
 from riverhead.core.border import count
-from riverhead.core.job import Job
+from riverhead.core.job import Job, own
 from riverhead.errors import InputError
 
 try:
@@ -109,8 +109,8 @@ def _fits(job: Job) -> bool:
     q, k, v = (_largest(job, x) for x in (job.q, job.k, job.v))
     bias = 0.0
     if job.bias is not None:
-        own = _own(job.bias)
-        bias = max(float(own.max(initial=0)), -float(np.where(np.isneginf(own), 0, own).min(initial=0)))
+        given = own(job.bias)
+        bias = max(float(given.max(initial=0)), -float(np.where(np.isneginf(given), 0, given).min(initial=0)))
     if job.sinks is not None:
         bias += float(np.abs(job.sinks).max())
     if job.alibi is not None:
@@ -122,15 +122,10 @@ def _fits(job: Job) -> bool:
 
 def _largest(job: Job, x: NDArray[Any]) -> float:
     """The largest magnitude in ``x``; NaN or ∞ if it holds one."""
-    own = _own(x)
+    x = own(x)
     if job.bfloat:
-        return float(job.read(np.array([(own & 0x7FFF).max(initial=0)], np.uint16))[0])
-    return max(float(own.max(initial=0)), -float(own.min(initial=0)))
-
-
-def _own(x: NDArray[Any]) -> NDArray[Any]:
-    """``x`` without its repetitions."""
-    return x[tuple(slice(1) if stride == 0 else slice(None) for stride in x.strides)]
+        return float(job.read(np.array([(x & 0x7FFF).max(initial=0)], np.uint16))[0])
+    return max(float(x.max(initial=0)), -float(x.min(initial=0)))
 
 
 def _compiled(
