@@ -4,6 +4,7 @@
     ├── InputError (ValueError)       what was given cannot be used as it is
     │   ├── ShapeError                axes or ranks that do not fit
     │   └── DtypeError (TypeError)    numbers of a kind attention is not defined on
+    ├── GradientError (RuntimeError)  a derivative that is not computed was asked for
     ├── ModelError                    a model or its file is not what it has to be
     │   ├── NotFetchedError           the model is not on this machine
     │   └── FetchError                the download could not be made or trusted
@@ -15,6 +16,7 @@ A message names the axis or the field, what was found, what is allowed, and what
 __all__ = [
     "DtypeError",
     "FetchError",
+    "GradientError",
     "InputError",
     "MissingExtraError",
     "ModelError",
@@ -38,6 +40,10 @@ class ShapeError(InputError):
 
 class DtypeError(InputError, TypeError):
     """The array's numbers are of a kind that attention is not defined on."""
+
+
+class GradientError(RiverheadError, RuntimeError):
+    """A derivative was asked for that is not computed, such as the second of attention."""
 
 
 class ModelError(RiverheadError):

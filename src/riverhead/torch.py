@@ -6,16 +6,15 @@ from functools import reduce
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from riverhead.core import AttentionMap, kernel
-from riverhead.core.backward import backward
+from riverhead.core.backward import gradient
 from riverhead.core.border import Align, Floats, count
 from riverhead.core.inputs import check_groups
 from riverhead.core.job import Job, job_of
-from riverhead.errors import DtypeError, InputError, MissingExtraError, ShapeError
+from riverhead.errors import DtypeError, GradientError, InputError, MissingExtraError, ShapeError
 
 try:
     import torch
     from torch import Tensor, nn
-    from torch.autograd.function import once_differentiable
 except ModuleNotFoundError as error:
     raise MissingExtraError("riverhead.torch needs torch: pip install 'riverhead[oracle]'") from error
 
@@ -89,7 +88,8 @@ def scaled_dot_product_attention(
     - Where T_q ≠ T_k, ``is_causal`` lets the last query see the last key; torch's is ``align="start"``.
     - Grouped heads follow from the number of heads, without ``enable_gqa``; there is no ``dropout_p``.
 
-    Raises `ShapeError`, `DtypeError` or `InputError`, naming the axis or the argument.
+    Raises `ShapeError`, `DtypeError` or `InputError`, naming the axis or the argument, and
+    `GradientError` where it is differentiated twice.
 
     Vaswani et al. 2017, §3.2.1; the gradient: Dao 2023 (FlashAttention-2), §3.1.2.
 
@@ -104,7 +104,10 @@ def scaled_dot_product_attention(
     inputs = [_input(name, x) for name, x in (("Q", Q), ("K", K), ("V", V))]
     beside = [_beside(name, given.pop(name, None)) for name in TENSORS[4:]]
     plain = given | {"scale": scale, "causal": is_causal}
-    out, A = _Attention.apply(plain, return_map, *inputs, _mask(mask), *beside)  # type: ignore[no-untyped-call]
+    run: Any = _Attention.apply
+    if torch.compiler.is_compiling():  # which would take the NumPy inside for torch
+        run = torch.compiler.disable(run)  # type: ignore[no-untyped-call]
+    out, A = run(plain, return_map, *inputs, _mask(mask), *beside)
     return (out, A) if return_map else out
 
 
@@ -124,15 +127,32 @@ class _Attention(torch.autograd.Function):
         return out.to(dtype), AttentionMap.of(job, found) if look else None
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, d_out: Tensor, _: None) -> Any:
         *tensors, out, lse = ctx.saved_tensors
         job = _job(ctx.plain, tensors)
-        arrays = (x.numpy() for x in (out, lse, d_out.to(out.dtype)))
-        found = backward(job, *(x[None] if job.one_head else x for x in arrays))
-        gradients = dict(zip(("q", "k", "v", "sinks"), found, strict=True))
-        named = zip(TENSORS, tensors, strict=True)
-        return None, None, *(_like(gradients.get(name), x) for name, x in named)
+        arrays = (x.detach().resolve_neg().numpy() for x in (out, lse, d_out.to(out.dtype)))
+        found = gradient(job, *(x[None] if job.one_head else x for x in arrays))
+        of = dict(zip(("q", "k", "v", "sinks"), found, strict=True))
+        gradients = [_like(of.get(name), x) for name, x in zip(TENSORS, tensors, strict=True)]
+        if torch.is_grad_enabled():  # create_graph=True: what comes of these may be differentiated again
+            once: Any = _Once.apply
+            gradients = [None if d is None else once(d, d_out, *tensors) for d in gradients]
+        return None, None, *gradients
+
+
+class _Once(torch.autograd.Function):
+    """A gradient that knows where it came from, so that differentiating it again is an error, not 0."""
+
+    @staticmethod
+    def forward(ctx: Any, d: Tensor, *whence: Tensor | None) -> Tensor:
+        return d.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *_: Tensor) -> Any:
+        raise GradientError(
+            "attention has no second derivative here; torch's own has one, with "
+            "torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)"
+        )
 
 
 def _job(plain: dict[str, Any], tensors: Any) -> Job:
@@ -151,19 +171,21 @@ def _on_cpu(name: str, x: Any) -> Tensor:
     if not isinstance(x, Tensor):
         kind = type(x).__name__
         raise InputError(f"{name} is of type {kind}; it must be a tensor: torch.as_tensor({name})")
-    if x.layout != torch.strided or x.is_nested:
-        kind = "nested" if x.is_nested else str(x.layout).removeprefix("torch.")
+    if x.is_nested:
+        raise InputError(f"{name} is nested; pad it, {name}.to_padded_tensor(0.0), and give lengths=")
+    if x.layout != torch.strided:
+        kind = str(x.layout).removeprefix("torch.")
         raise InputError(f"{name} is {kind}; it must be strided, as {name}.to_dense() is")
     if x.device.type != "cpu":
         raise InputError(f"{name} is on {x.device}; it must be on the CPU, as {name}.cpu() is")
-    return x
+    return x.resolve_neg()
 
 
 def _input(name: str, x: Any) -> Tensor:
     tensor = _on_cpu(name, x)
     if tensor.dtype not in DTYPES:
-        kinds = ", ".join(str(dtype).removeprefix("torch.") for dtype in DTYPES)
-        raise DtypeError(f"{name} is {tensor.dtype}; it must be {kinds}: {name}.float()")
+        *kinds, last = (str(dtype).removeprefix("torch.") for dtype in DTYPES)
+        raise DtypeError(f"{name} is {tensor.dtype}; it must be {', '.join(kinds)} or {last}: {name}.float()")
     return tensor
 
 

@@ -11,7 +11,7 @@ from riverhead.core.border import Floats
 from riverhead.core.job import Job
 from riverhead.core.visible import product
 
-__all__ = ["Gradient", "backward"]
+__all__ = ["Gradient", "gradient"]
 
 TILE = 384  # queries by keys: the few arrays of this size that are alive stay close to the processor
 
@@ -25,7 +25,7 @@ class Gradient(NamedTuple):
     d_sinks: Floats | None  # (H,)
 
 
-def backward(job: Job, out: Floats, lse: Floats, d_out: Floats) -> Gradient:
+def gradient(job: Job, out: Floats, lse: Floats, d_out: Floats) -> Gradient:
     """Return the gradient of ``job``, given what its pass gave and how the loss moves with ``out``.
 
     ``out`` and ``d_out`` are (..., H, T_q, d_v), ``lse`` is (..., H, T_q). The mean that a row's d_weights
