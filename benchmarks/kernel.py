@@ -2,9 +2,9 @@
 
     OMP_NUM_THREADS=1 python benchmarks/kernel.py [--rounds 7] [--threads 1] [--long] [--growth]
 
-Every round runs each contender once, in turn, so that a slow minute of the machine meets all of them; a figure
-is the median over rounds of (contender ÷ SDPA of the same round). d = 64, float32. ``--long`` runs one causal
-head at T = 100,000 with its memory; ``--growth`` fits the exponents of time and memory between 4k and 64k.
+Every round runs each contender once, in turn, so that a slow minute of the machine meets all of them; a
+figure is the median over rounds of (contender ÷ SDPA of the same round). d = 64, float32. ``--long`` runs one
+causal head at T = 100,000 with its memory; ``--growth`` fits the exponents of time and memory, 4k to 64k.
 Under ATEN_CPU_CAPABILITY=avx2 torch keeps to AVX2, as RIVERHEAD_KERNEL=avx2 does here.
 """
 
@@ -164,7 +164,8 @@ def growth() -> None:
         found.append([float(x) for x in ran.stdout.split()])
     (time_exponent, memory_exponent), _ = np.polyfit(np.log(sizes), np.log(found), 1)
     print(
-        f"\nfrom {sizes[0]} to {sizes[-1]} tokens: time grows as T^{time_exponent:.2f}, memory as T^{memory_exponent:.2f}"
+        f"\nfrom {sizes[0]} to {sizes[-1]} tokens: time grows as T^{time_exponent:.2f}, "
+        f"memory as T^{memory_exponent:.2f}"
     )
 
 
@@ -178,7 +179,8 @@ if __name__ == "__main__":
     parser.add_argument("--growth", action="store_true")
     asked = parser.parse_args()
     print(
-        f"kernel: {', '.join(kernel.paths())}; torch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}"
+        f"kernel: {', '.join(kernel.paths())}; "
+        f"torch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}"
     )
     roofline()
     if asked.long:

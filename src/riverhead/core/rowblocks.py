@@ -14,7 +14,8 @@ from riverhead.core.visible import product
 
 __all__ = ["run"]
 
-BLOCK_BYTES = 8 << 20  # of scores: a few blocks of this size are alive at a time
+BLOCK_BYTES = 1 << 20  # of scores: the few blocks of this size that are alive stay in the cache
+LANES = 128
 
 Outputs = dict[str, NDArray[Any]]
 
@@ -41,51 +42,56 @@ def run(job: Job, outputs: Outputs, progress: Callable[[float], object] | None) 
 
 def _block(job: Job, to: Outputs, item: tuple[int, ...], h: int, first: int, end: int) -> None:
     rows, keys = slice(first, end), job.span(item, first, end - 1)
-    scores, hidden = job.scores(item, h, rows, keys)  # (n, m)
+    below, hidden = job.scores(item, h, rows, keys)  # (n, m)
+    peak = below.max(axis=-1, keepdims=True, initial=-np.inf)
     sink = None if job.sinks is None else job.sinks[h]
-    peak = scores.max(axis=-1, keepdims=True, initial=-np.inf)
-    shift = np.where(np.isneginf(peak), 0, peak) if sink is None else np.maximum(peak, sink)
-    weights = np.exp(scores - shift)
+    peak = np.where(np.isneginf(peak), 0, peak) if sink is None else np.maximum(peak, sink)
+    below -= peak  # how far each score lies below the row's largest
+    weights = np.exp(below)
     total = weights.sum(axis=-1, keepdims=True)
     if sink is not None:
-        total = total + np.exp(sink - shift)
-    lse = np.log(total) + shift
-    weights /= np.where(total == 0, 1, total)
+        total = total + np.exp(sink - peak)
+    lse = np.log(total) + peak
+    total = np.where(total == 0, 1, total)  # a row that sees nothing has weights 0
+    weights /= total
     if hidden is not None:
         np.copyto(weights, 0, where=hidden)  # NaN in a row shows in visible keys only
-    v = job.read(job.v[item][h // (job.q.shape[-3] // job.k.shape[-3]), keys])
+    v = job.read(job.v[item][job.kv_head(h), keys])
     to["out"][rows] = product(weights, v, lambda: np.zeros(weights.shape, bool) if hidden is None else hidden)
     to["lse"][rows] = lse[:, 0]
     if "entropy_nats" in to:
-        _statistics(job, to, first, end, keys, scores, weights, hidden, lse)
+        places = job.places(rows, keys)
+        of_row = {
+            "entropy_nats": _entropy(weights, below, np.log(total)),
+            "mean_distance": _distance(weights, *places),
+            "max_weight": weights.max(axis=-1, initial=0),
+            "first_weight": _first(weights, hidden),
+            "self_weight": _at(weights, places[0][:, 0] - keys.start),
+            "previous_weight": _at(weights, places[0][:, 0] - 1 - keys.start),
+        }
+        if job.pairs is not None:
+            of_row["pair_weight"] = _pairs(job.pairs, weights, first, end, keys.start)
+        if job.top:
+            of_row["top_weight"], of_row["top_key"] = _top(below, weights, job.top, keys.start)
+        for name, values in of_row.items():
+            to[name][rows] = values
+        received, most = to["received"][keys], to["received_max"][keys]
+        received += weights.sum(axis=0)
+        np.fmax(most, weights.max(axis=0, initial=0), out=most)
 
 
-def _statistics(
-    job: Job,
-    to: Outputs,
-    first: int,
-    end: int,
-    keys: slice,
-    scores: Floats,
-    weights: Floats,
-    hidden: Bools | None,
-    lse: Floats,
-) -> None:
-    rows = slice(first, end)
-    i, j = job.places(rows, keys)
-    to["entropy_nats"][rows] = (weights * np.where(weights > 0, lse - scores, 0)).sum(axis=-1)
-    to["mean_distance"][rows] = (weights * np.abs(i - j)).sum(axis=-1)
-    to["max_weight"][rows] = weights.max(axis=-1, initial=0)
-    to["first_weight"][rows] = _first(weights, hidden)
-    to["self_weight"][rows] = _at(weights, i[:, 0] - keys.start)
-    to["previous_weight"][rows] = _at(weights, i[:, 0] - 1 - keys.start)
-    if job.pairs is not None:
-        to["pair_weight"][rows] = _pairs(job.pairs, weights, first, end, keys.start)
-    if job.top:
-        to["top_weight"][rows], to["top_key"][rows] = _top(scores, weights, hidden, job.top, keys.start)
-    received, most = to["received"][keys], to["received_max"][keys]
-    received += weights.sum(axis=0)
-    np.fmax(most, weights.max(axis=0, initial=0), out=most)
+def _entropy(weights: Floats, below: Floats, log_total: Floats) -> Floats:
+    """−Σ w ln w with ln w = below − ln total; what is hidden lies infinitely below, and counts nothing."""
+    finite = np.maximum(below, np.finfo(below.dtype).min)
+    entropy: Floats = weights.sum(axis=-1) * log_total[:, 0] - np.einsum("nm,nm->n", weights, finite)
+    return np.maximum(entropy, 0, out=entropy)
+
+
+def _distance(weights: Floats, i: NDArray[np.int64], j: NDArray[np.int64]) -> Floats:
+    distance = np.subtract(i, j, dtype=weights.dtype)
+    np.abs(distance, out=distance)
+    mean: Floats = np.einsum("nm,nm->n", weights, distance)
+    return mean
 
 
 def _at(weights: Floats, key: NDArray[np.integer[Any]]) -> Floats:
@@ -116,24 +122,22 @@ def _pairs(pairs: Pairs, weights: Floats, first: int, end: int, low: int) -> Flo
     return found
 
 
-def _top(
-    scores: Floats, weights: Floats, hidden: Bools | None, top: int, start: int
-) -> tuple[Floats, NDArray[np.int32]]:
+def _top(below: Floats, weights: Floats, top: int, start: int) -> tuple[Floats, NDArray[np.int32]]:
     """The largest weights of each row, and their keys; of equal ones those with the lower key."""
-    n, m = scores.shape
+    n, m = below.shape
     kept = min(top, m)
     weight, key = np.zeros((n, top), weights.dtype), np.full((n, top), -1, np.int32)
     if not kept:
         return weight, key
-    bound = np.partition(scores, m - kept, axis=-1)[:, m - kept, None]  # the kept-th largest
-    above = scores > bound
-    level = (scores == bound) & (
-        (scores == bound).cumsum(axis=-1) <= kept - above.sum(axis=-1, keepdims=True)
-    )
-    chosen = above | level if hidden is None else (above | level) & ~hidden
-    row, at = np.nonzero(chosen)
-    order = np.lexsort((at, -scores[row, at], row))
+    lanes = below
+    if m >= 8 * LANES:  # the kept-th largest of lane maxima is no larger than that of all, and found sooner
+        lanes = below[:, : m // LANES * LANES].reshape(n, -1, LANES).max(axis=1)
+    bound = np.partition(lanes, lanes.shape[-1] - kept, axis=-1)[:, -kept, None]
+    row, at = np.nonzero((below >= bound) & ~np.isneginf(below))
+    order = np.lexsort((at, -weights[row, at], row))
     row, at = row[order], at[order]
     place = np.arange(len(row)) - np.searchsorted(row, np.arange(n))[row]
+    row, at, place = (x[place < kept] for x in (row, at, place))
     weight[row, place], key[row, place] = weights[row, at], at + start
+    weight[np.isnan(bound[:, 0])] = np.nan  # a row that holds NaN has no order
     return weight, key
