@@ -161,7 +161,7 @@ def test_float32_is_within_1e_4_of_float64(way, T, spread, monkeypatch):
 
 
 def test_memory_grows_with_t_not_with_t_squared(monkeypatch):
-    """At T = 4,099 a T×T of float32 is 67 MB, of booleans 17 MB; all that is made on the way stays below 8."""
+    """At T = 4,099 a T×T of float32 is 67 MB, of booleans 17 MB; what is made on the way stays below 8."""
     monkeypatch.setattr(backward, "TILE", TILE)
     q, k, v, d_out = np.random.default_rng(0).standard_normal((4, 1, 4099, 8)).astype(np.float32)
     job = job_of(q, k, v, causal=True, window=3001)
