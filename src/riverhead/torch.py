@@ -276,14 +276,14 @@ class MultiHeadAttention(nn.Module):
         if not isinstance(mha, nn.MultiheadAttention):
             raise InputError(f"mha is of type {type(mha).__name__}; it must be a torch.nn.MultiheadAttention")
         beyond = {
-            f"dropout {mha.dropout} while training: set it to 0, or call eval()": mha.training
-            and mha.dropout,
+            f"dropout {mha.dropout} while training; eval() ends that": mha.training and mha.dropout,
             "add_bias_kv": mha.bias_k is not None,
             "add_zero_attn": mha.add_zero_attn,
-            f"kdim {mha.kdim} and vdim {mha.vdim}, not embed_dim {mha.embed_dim}": mha.in_proj_weight is None,
+            f"kdim {mha.kdim} and vdim {mha.vdim} beside embed_dim {mha.embed_dim}": mha.in_proj_weight
+            is None,
         }
         for what in (what for what, has in beyond.items() if has):
-            raise InputError(f"mha has {what}; MultiHeadAttention has nothing that does the same")
+            raise InputError(f"MultiHeadAttention has nothing like mha's {what}")
         made = cls(mha.embed_dim, mha.num_heads, bias=mha.in_proj_bias is not None).to(mha.in_proj_weight)
         made.train(mha.training)
         linears = (made.W_q, made.W_k, made.W_v, made.W_o)
