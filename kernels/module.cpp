@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -19,6 +21,8 @@ namespace riverhead {
 RIVERHEAD_ISAS
 #undef ISA
 namespace {
+
+constexpr int64_t MAX_WIDTH = 1 << 20;  // of d_k and d_v: no product of sizes overflows below it
 
 using Input = nb::ndarray<nb::ro, nb::device::cpu>;
 using Offsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -92,6 +96,7 @@ void run(const std::string& isa, const Input& q, const Input& k, const Input& v,
     p.G = axis(k, 3), p.T_k = axis(k, 2), p.d_v = axis(v, 1);
     if (axis(k, 1) != p.d_k || axis(v, 2) != p.T_k || axis(v, 3) != p.G || p.G < 1 || p.H % p.G)
         throw std::invalid_argument("q, k and v do not fit");
+    if (p.T_k > INT32_MAX || std::max(p.d_k, p.d_v) > MAX_WIDTH) throw std::invalid_argument("an axis is too long");
     p.scale = scale, p.softcap = softcap, p.causal = causal, p.offset = offset, p.window = window, p.top = top;
 
     Input mask_array, bias_array;

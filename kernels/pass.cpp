@@ -7,11 +7,12 @@
 // key are added then. This file is compiled once per instruction set (RIVERHEAD_ISA is its name).
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <new>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -28,6 +29,7 @@ constexpr int LANES = 64;                // maxima kept per row and chunk; the t
 constexpr int LV = LANES / VL;
 constexpr int MAX_STRIPES = 32;          // sums per key: as many partial sums as this, whatever the threads
 constexpr int64_t WAVE_BYTES = 256 << 20;  // packed keys and values held at once
+constexpr int64_t MAX_THREADS = 256;     // each has a block's scores in memory
 constexpr float LOG2E = 1.4426950408889634f, LN2 = 0.6931471805599453f;
 constexpr float INF = std::numeric_limits<float>::infinity();
 
@@ -102,6 +104,24 @@ struct Scratch {
           factor(floats(n_chunks * BLOCK)), top(BLOCK * p.top), top_key(BLOCK * p.top) {}
 };
 
+// Calls `poll` from the calling thread at most every 50 ms.
+struct Watch {
+    const Poll& poll;
+    const int64_t total;                 // blocks
+    std::atomic<int64_t> done{0};
+    std::atomic<bool> stop{false};
+    std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+
+    Watch(const Poll& poll, int64_t total) : poll(poll), total(total) {}
+    void look(int id) {
+        if (id != 0 || stop) return;
+        const auto now = std::chrono::steady_clock::now();
+        if (now - last < std::chrono::milliseconds(50)) return;
+        last = now;
+        if (!poll(static_cast<double>(done.load()) / static_cast<double>(total))) stop = true;
+    }
+};
+
 // One block of rows of one head at work.
 struct Block {
     const Problem& p;
@@ -126,9 +146,12 @@ struct Block {
     bool plain() const { return !p.mask && !p.bias && !p.alibi && !p.softcap; }
     float* row(int64_t m, int64_t j) const { return s.S.get() + m * s.ld + (j - base); }
 
-    void run() {
+    // A chunk takes milliseconds at most, so that a stop is soon; the block is then left unfinished.
+    void run(Watch& watch, int id) {
         start();
         for (int64_t c0 = base, c = 0; c0 < high; c0 += CHUNK, c++) {
+            watch.look(id);
+            if (watch.stop) return;
             const int64_t c1 = std::min(c0 + CHUNK, high);
             if (plain()) scores<true>(c0, c1);
             else scores<false>(c0, c1);
@@ -136,6 +159,7 @@ struct Block {
         }
         finish();
         if (received) receive();
+        watch.done++;
     }
 
     void start() {
@@ -357,7 +381,7 @@ struct Block {
                 const float kept = sum(s.l[m]) * f * inv;  // 1 without sinks
                 // -sum w ln w with ln w = ln2 (score - M) - ln total, where M now counts the sink
                 const float shift = empty ? 0.f : s.M[m] - M;
-                const float mean = empty ? 0.f : (sum(s.ps[m]) + shift * sum(s.l[m])) * f * inv;
+                const float mean = f == 0 ? 0.f : (sum(s.ps[m]) + shift * sum(s.l[m])) * f * inv;
                 r.entropy_nats[at] = empty ? 0.f : std::max(0.f, kept * log_total - LN2 * mean);
             }
             if (r.mean_distance) r.mean_distance[at] = sum(s.pd[m]) * (f * inv);
@@ -370,13 +394,21 @@ struct Block {
                 for (int64_t x = p.pair_start[i0 + m]; x < p.pair_start[i0 + m + 1]; x++) w += weight(m, p.pair_key[x]);
                 r.pair_weight[at] = w;
             }
-            for (int t = 0; t < p.top; t++) {
-                const bool there = t < s.n_top[m];
-                const int32_t j = there ? s.top_key[m * p.top + t] : -1;
-                r.top_key[at * p.top + t] = j;
-                r.top_weight[at * p.top + t] = there ? weight(m, j) : 0.f;
-            }
+            if (p.top) list_top(m, r.top_weight + at * p.top, r.top_key + at * p.top);
         }
+    }
+
+    // The top by weight: scores that differ may have weights that do not, and then the lower key is first.
+    void list_top(int64_t m, float* to, int32_t* to_key) const {
+        for (int t = 0; t < s.n_top[m]; t++) {
+            const int32_t j = s.top_key[m * p.top + t];
+            const float w = weight(m, j);
+            int z = t;
+            for (; z > 0 && (to[z - 1] < w || (to[z - 1] == w && to_key[z - 1] > j)); z--)
+                to[z] = to[z - 1], to_key[z] = to_key[z - 1];
+            to[z] = w, to_key[z] = j;
+        }
+        for (int t = s.n_top[m]; t < p.top; t++) to[t] = 0.f, to_key[t] = -1;
     }
 
     float weight(int64_t m, int64_t j) const {
@@ -420,39 +452,32 @@ struct Block {
     }
 };
 
-// Calls `poll` from the calling thread at most every 50 ms.
-struct Watch {
-    const Poll& poll;
-    std::atomic<bool> stop{false};
-    std::atomic<int64_t> done{0};
-    int64_t total;
-    std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
-
-    Watch(const Poll& poll, int64_t total) : poll(poll), total(total) {}
-    void step(int id) {
-        done++;
-        if (id != 0) return;
-        const auto now = std::chrono::steady_clock::now();
-        if (now - last < std::chrono::milliseconds(50)) return;
-        last = now;
-        if (!poll(static_cast<double>(done.load()) / static_cast<double>(total))) stop = true;
-    }
-};
-
 // Run work(id) on n threads, the caller's among them; a thread that cannot have memory ends the run.
 template <class Work>
 bool on_threads(int n, Watch& watch, Work work) {
     std::atomic<bool> failed{false};
+    std::mutex mutex;
+    std::condition_variable ended;
+    size_t n_ended = 0;
     auto guarded = [&](int id) {
         try { work(id); }
         catch (const std::bad_alloc&) { failed = true; watch.stop = true; }
+        const std::lock_guard<std::mutex> lock(mutex);
+        n_ended++;
+        ended.notify_one();
     };
     std::vector<std::thread> others;
+    others.reserve(static_cast<size_t>(n - 1));
     for (int id = 1; id < n; id++) {
         try { others.emplace_back(guarded, id); }
-        catch (const std::system_error&) { break; }  // fewer threads, the same result
+        catch (const std::exception&) { break; }  // fewer threads, the same result
     }
     guarded(0);
+    for (std::unique_lock<std::mutex> lock(mutex); n_ended <= others.size(); lock.lock()) {
+        ended.wait_for(lock, std::chrono::milliseconds(50));
+        lock.unlock();
+        watch.look(0);
+    }
     for (auto& t : others) t.join();
     return !failed;
 }
@@ -477,29 +502,30 @@ Outcome JOIN(run_, RIVERHEAD_ISA)(const Problem& p, const Results& r, int n_thre
         const Floats k = floats(wave * T_pad * p.d_k), v = floats(wave * p.T_k * v_width);
         const int64_t n_sums = r.received ? wave * group * stripes * T_pad : 0;
         const Floats sums = floats(n_sums), maxima = floats(n_sums);
-        std::vector<std::unique_ptr<Scratch>> scratch(n_threads);
+        const int n = static_cast<int>(std::clamp<int64_t>(n_threads, 1, std::min(p.B * p.H * stripes, MAX_THREADS)));
+        std::vector<std::unique_ptr<Scratch>> scratch(n);
         for (int64_t first = 0; first < p.B * p.G && !watch.stop; first += wave) {
             const int64_t pairs = std::min(wave, p.B * p.G - first), tasks = pairs * group * stripes;
             std::fill_n(sums.get(), n_sums, 0.f);
             std::fill_n(maxima.get(), n_sums, 0.f);
             std::atomic<int64_t> next_panel{0}, next{0};
-            bool fine = on_threads(n_threads, watch, [&](int) {
-                for (int64_t x; (x = next_panel++) < pairs * panels && !watch.stop;) {
+            bool fine = on_threads(n, watch, [&](int id) {
+                for (int64_t x; (x = next_panel++) < pairs * panels && !watch.stop; watch.look(id)) {
                     const int64_t w = x / panels, b = (first + w) / p.G, g = (first + w) % p.G;
                     pack_keys(p, b, g, x % panels, k.get() + w * T_pad * p.d_k);
                     pack_values(p, b, g, x % panels, v.get() + w * p.T_k * v_width, v_width);
                 }
             });
-            fine = fine && on_threads(n_threads, watch, [&](int id) {
+            fine = fine && on_threads(n, watch, [&](int id) {
                 if (!scratch[id]) scratch[id] = std::make_unique<Scratch>(p, width, v_width);
-                for (int64_t x; (x = next++) < tasks;) {
+                for (int64_t x; (x = next++) < tasks && !watch.stop;) {
                     const int64_t w = x / (group * stripes), stripe = x % stripes;
                     const int64_t b = (first + w) / p.G, h = (first + w) % p.G * group + x / stripes % group;
                     const Packed kv{k.get() + w * T_pad * p.d_k, v.get() + w * p.T_k * v_width, v_width};
                     float* to = r.received ? sums.get() + x * T_pad : nullptr;
                     float* to_max = r.received ? maxima.get() + x * T_pad : nullptr;
-                    for (int64_t i = stripe; i < blocks && !watch.stop; i += stripes, watch.step(id))
-                        Block(p, r, kv, *scratch[id], to, to_max, b, h, i * BLOCK).run();
+                    for (int64_t i = stripe; i < blocks && !watch.stop; i += stripes)
+                        Block(p, r, kv, *scratch[id], to, to_max, b, h, i * BLOCK).run(watch, id);
                 }
             });
             if (!fine) return Outcome::out_of_memory;

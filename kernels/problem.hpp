@@ -56,10 +56,9 @@ struct Results {
     float* received_max = nullptr;
 };
 
-// The result of a run; `overflowed` says a score left float32's range, and the caller must use another path.
-enum class Outcome { done, cancelled, overflowed, out_of_memory };
+enum class Outcome { done, cancelled, out_of_memory };
 
-// `poll(fraction)` is called now and then from the calling thread; false cancels.
+// `poll(fraction)` is called now and then from the calling thread; false cancels, and is its last call.
 using Poll = std::function<bool(double)>;
 using Run = Outcome (*)(const Problem&, const Results&, int n_threads, const Poll&);
 

@@ -13,11 +13,11 @@ With u the unit roundoff, and every bound written for the sum in any order:
 
 import numpy as np
 
-__all__ = ["close", "out_bound", "weights_bound"]
+__all__ = ["close", "out_bound", "scores_bound", "weights_bound"]
 
 
-def weights_bound(weights, q, k, *, scale=None, softcap=None, bias=None, sinks=None, dtype=np.float64, **_):
-    """The bound (..., H, T_q, T_k) of each weight, given the exact ones."""
+def scores_bound(q, k, *, scale=None, softcap=None, bias=None, sinks=None, dtype=np.float64, **_):
+    """The bound δ (..., H, T_q, 1) of every score of a row."""
     infinite = not (np.isfinite(q).all() and np.isfinite(k).all())
     q, k = (np.where(np.isfinite(x), np.abs(x), 0) for x in (q, k))
     d_k = q.shape[-1]
@@ -30,9 +30,14 @@ def weights_bound(weights, q, k, *, scale=None, softcap=None, bias=None, sinks=N
         reach = reach + np.where(np.isfinite(bias), np.abs(bias), 0)
     reach = reach.max(axis=-1, keepdims=True, initial=0)
     if sinks is not None:
-        reach = reach + np.abs(sinks).reshape(*weights.shape[-3:-2], 1, 1)
+        reach = reach + np.abs(sinks).reshape(*reach.shape[-3:-2], 1, 1)
+    return (d_k + 16) * np.finfo(dtype).eps / 2 * reach
+
+
+def weights_bound(weights, q, k, *, dtype=np.float64, **options):
+    """The bound (..., H, T_q, T_k) of each weight, given the exact ones."""
     u, tiny = np.finfo(dtype).eps / 2, np.finfo(dtype).tiny
-    factor = np.expm1(2 * (d_k + 16) * u * reach) + (weights.shape[-1] + 16) * u
+    factor = np.expm1(2 * scores_bound(q, k, dtype=dtype, **options)) + (weights.shape[-1] + 16) * u
     return weights * factor + tiny
 
 

@@ -37,7 +37,7 @@ def floats(name: str, x: ArrayLike) -> Floats:
     """Return ``x`` as a float32 or float64 array."""
     given = array(name, x)
     if given.dtype.kind == "f" and given.dtype.itemsize in (4, 8):
-        return given.astype(given.dtype.newbyteorder("="), copy=False)
+        return _plain(given)
     if given.dtype.kind == "b" and name == "bias":
         raise DtypeError("bias is boolean; a boolean says who may attend: give it as mask=")
     wide = "float32" if given.dtype.kind == "f" and given.dtype.itemsize < 4 else "float64"
@@ -53,10 +53,15 @@ def narrow(name: str, x: ArrayLike) -> tuple[NDArray[Any], str]:
         torch = sys.modules["torch"]
         return x.detach().view(torch.int16).numpy().view(np.uint16), "bfloat16"  # type: ignore[union-attr]
     given = array(name, x)
-    if given.dtype == np.float16:
-        return given.astype(given.dtype.newbyteorder("="), copy=False), "float16"
+    if given.dtype.kind == "f" and given.dtype.itemsize == 2:
+        return _plain(given), "float16"
     wide = floats(name, given)
     return wide, str(wide.dtype)
+
+
+def _plain(x: Floats) -> Floats:
+    """``x``, copied only if its bytes are in another order or between the places they are read from."""
+    return np.require(x.astype(x.dtype.newbyteorder("="), copy=False), requirements="A")
 
 
 def booleans(name: str, x: ArrayLike) -> Bools:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riverhead.core.border import Align, Bools, Floats, booleans, count, floats, narrow, number
+from riverhead.core.border import Align, Bools, Floats, array, booleans, count, floats, narrow, number
 from riverhead.core.inputs import batch_shape, check_fit, check_sinks, fitting
 from riverhead.core.masks import check_align
 from riverhead.errors import DtypeError, InputError, ShapeError
@@ -17,6 +17,7 @@ from riverhead.errors import DtypeError, InputError, ShapeError
 __all__ = ["Job", "Pairs", "job_of", "own"]
 
 Index = slice | NDArray[np.intp]
+TOP, KEYS = 64, 2**31 - 1
 
 
 class Pairs(NamedTuple):
@@ -192,6 +193,7 @@ def job_of(
     one_head = all(x.ndim == 2 for x in arrays)
     arrays = tuple(x[None] if x.ndim == 2 else x for x in arrays)
     batch = batch_shape(**{name: x.shape[:-3] for name, x in zip("qkv", arrays, strict=True)})
+    _check_sizes(batch, *(x.shape[-3:] for x in arrays), dense=mask is not None or bias is not None)
     q_, k_, v_ = (np.broadcast_to(x, batch + x.shape[-3:]) for x in arrays)
     (H, T_q, d_k), T_k = q_.shape[-3:], k_.shape[-2]
     shape = (T_q, T_k) if one_head else (*batch, H, T_q, T_k)
@@ -219,9 +221,22 @@ def job_of(
         offset=(T_k - T_q if align == "end" else 0) if offset is None else _whole("offset", offset),
         window=None if window is None else min(count("window", window), 2**40),
         top=_top(top),
-        pairs=None if pairs is None else _pairs(*pairs, T_q, T_k),
+        pairs=None if pairs is None else _pairs(pairs, T_q, T_k),
         one_head=one_head,
     )
+
+
+def _check_sizes(
+    batch: tuple[int, ...], q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...], *, dense: bool
+) -> None:
+    """Refuse more keys than a ``top_key`` can name, and arrays larger than addresses reach."""
+    (H, T_q, d_k), (G, T_k, d_v) = q, v
+    if T_k > KEYS:
+        raise InputError(f"T_k is {T_k}; at most {KEYS} keys are told apart: split them, and merge the maps")
+    rows, keys = (*batch, H, T_q), (*batch, G, T_k)
+    for shape in ((*rows, max(d_k, d_v, TOP)), (*keys, max(d_k, d_v)), (*rows, T_k if dense else 1)):
+        if math.prod(max(n, 1) for n in shape) >= 1 << 58:
+            raise InputError(f"an array {shape} has more numbers than can be addressed, 2^58")
 
 
 def _widened(x: NDArray[Any], kind: str, wide: np.dtype[Any]) -> Floats:
@@ -241,19 +256,19 @@ def _per_head(name: str, x: ArrayLike, n_heads: int) -> Floats:
 
 def _whole(name: str, n: int) -> int:
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or abs(n) > 2**40:
-        raise InputError(f"{name} is {n!r}; it must be a whole number of keys")
+        raise InputError(f"{name} is {n!r}; it must be a whole number of keys, at most 2^40 either way")
     return int(n)
 
 
 def _top(top: int) -> int:
     n = count("top", top, 0)
-    if n > 64:
-        raise InputError(f"top is {n}; 0 to 64 largest weights are kept for each query")
+    if n > TOP:
+        raise InputError(f"top is {n}; 0 to {TOP} largest weights are kept for each query")
     return n
 
 
 def _lengths(lengths: ArrayLike, batch: tuple[int, ...], T_k: int) -> NDArray[np.int64]:
-    n = np.asarray(lengths)
+    n = array("lengths", lengths)
     if n.dtype.kind not in "iu":
         raise DtypeError(f"lengths is {n.dtype}; it must hold whole numbers")
     if n.size and (n.min() < 0 or n.max() > T_k):
@@ -266,8 +281,10 @@ def _lengths(lengths: ArrayLike, batch: tuple[int, ...], T_k: int) -> NDArray[np
         ) from error
 
 
-def _pairs(start: ArrayLike, key: ArrayLike, T_q: int, T_k: int) -> Pairs:
-    start, key = np.asarray(start), np.asarray(key)
+def _pairs(pairs: tuple[ArrayLike, ArrayLike], T_q: int, T_k: int) -> Pairs:
+    if not isinstance(pairs, tuple | list) or len(pairs) != 2:
+        raise InputError(f"pairs is a {type(pairs).__name__}; it must be two arrays, (start, key)")
+    start, key = (array(f"pairs: {name}", x) for name, x in zip(("start", "key"), pairs, strict=True))
     for name, x in (("start", start), ("key", key)):
         if x.dtype.kind not in "iu" or x.ndim != 1:
             raise DtypeError(

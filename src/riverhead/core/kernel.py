@@ -30,7 +30,8 @@ NAMES = (
     "previous_weight",
 )  # one number a query, beside lse
 
-LARGEST = 1e37  # scores beyond this may leave float32's range on the way
+LARGEST = 1e37  # a number beyond this may leave float32's range on the way
+WIDEST = 1 << 20  # d_k or d_v beyond this, and the compiled pass declines
 
 
 def paths() -> tuple[str, ...]:
@@ -52,13 +53,19 @@ def path() -> str:
 
 
 def threads_of(threads: int | None) -> int:
-    """Return how many threads to use: as asked, as the environment says, or one a core."""
+    """Return how many threads to use: as asked, as the environment says, or one a core.
+
+    Raises `InputError` where RIVERHEAD_NUM_THREADS is no number; OMP_NUM_THREADS is others' to check.
+    """
     if threads is not None:
         return count("threads", threads)
     for name in ("RIVERHEAD_NUM_THREADS", "OMP_NUM_THREADS"):
-        said = os.environ.get(name, "").partition(",")[0]
-        if said.isdecimal() and int(said) > 0:
-            return int(said)
+        said = os.environ.get(name, "")
+        first = said.partition(",")[0].strip()
+        if first.isdecimal() and int(first) > 0:
+            return int(first)
+        if said and name == "RIVERHEAD_NUM_THREADS":
+            raise InputError(f"{name} is {said!r}; it must be a whole number, at least 1")
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -80,6 +87,8 @@ def run(
         _compiled(way, job, outputs, n_threads, progress)
     else:
         rowblocks.run(job, outputs, progress)
+    if progress is not None:
+        progress(1.0)
     lead = job.batch + job.q.shape[-3:-2]
     return {name: x.reshape(lead + x.shape[2:]) for name, x in outputs.items()}
 
@@ -103,21 +112,23 @@ def _outputs(job: Job, statistics: bool) -> dict[str, NDArray[Any]]:
 
 
 def _fits(job: Job) -> bool:
-    """Whether the compiled pass gives the right numbers: float32 or narrower, finite, far from overflow."""
-    if job.dtype != np.float32 or 0 in (*job.q.shape, *job.v.shape):
+    """Whether the compiled pass gives the right numbers: float32 or narrower, no step near overflow."""
+    (T_q, d_k), (T_k, d_v) = job.q.shape[-2:], job.v.shape[-2:]
+    if job.dtype != np.float32 or 0 in (*job.q.shape, *job.v.shape) or max(d_k, d_v) > WIDEST:
         return False
     q, k, v = (_largest(job, x) for x in (job.q, job.k, job.v))
     bias = 0.0
     if job.bias is not None:
         given = own(job.bias)
-        bias = max(float(given.max(initial=0)), -float(np.where(np.isneginf(given), 0, given).min(initial=0)))
+        lowest = given.min(initial=0, where=given != -np.inf)
+        bias = max(float(given.max(initial=0)), -float(lowest))
     if job.sinks is not None:
         bias += float(np.abs(job.sinks).max())
     if job.alibi is not None:
-        reach = job.q.shape[-2] + job.k.shape[-2] + abs(job.offset)
-        bias += float(np.abs(job.alibi).max()) * reach
-    scores = abs(job.scale) * q * k * job.q.shape[-1]
-    return bool(q * k * job.q.shape[-1] < LARGEST and scores + bias < LARGEST and v < np.inf)
+        bias += float(np.abs(job.alibi).max()) * (T_q + T_k + abs(job.offset))
+    scale, softcap, dots = abs(job.scale), job.softcap or 1.0, q * k * d_k
+    steps = (scale, scale * q, dots, scale * dots + bias, softcap, 1 / softcap, v * T_k)
+    return all(step < LARGEST for step in steps)
 
 
 def _largest(job: Job, x: NDArray[Any]) -> float:
@@ -157,7 +168,7 @@ def _compiled(
         top=job.top if "top_key" in outputs else 0,
         pairs=job.pairs if "pair_weight" in outputs else None,
         outputs=outputs,
-        n_threads=n_threads,
+        n_threads=min(n_threads, 1 << 15),
         progress=progress,
     )
 
