@@ -43,9 +43,12 @@ def run(job: Job, outputs: Outputs, progress: Callable[[float], object] | None) 
 def _block(job: Job, to: Outputs, item: tuple[int, ...], h: int, first: int, end: int) -> None:
     rows, keys = slice(first, end), job.span(item, first, end - 1)
     below, hidden = job.scores(item, h, rows, keys)  # (n, m)
-    peak = below.max(axis=-1, keepdims=True, initial=-np.inf)
     sink = None if job.sinks is None else job.sinks[h]
-    peak = np.where(np.isneginf(peak), 0, peak) if sink is None else np.maximum(peak, sink)
+    peak = below.max(axis=-1, keepdims=True, initial=-np.inf if sink is None else sink)
+    blind = not below.size if hidden is None else hidden.all(axis=-1, keepdims=True)
+    peak = np.where(
+        blind & np.isneginf(peak), 0, peak
+    )  # a row that sees −∞ alone is NaN, one that is blind is not
     below -= peak  # how far each score lies below the row's largest
     weights = np.exp(below)
     total = weights.sum(axis=-1, keepdims=True)
@@ -73,11 +76,12 @@ def _block(job: Job, to: Outputs, item: tuple[int, ...], h: int, first: int, end
             of_row["pair_weight"] = _pairs(job.pairs, weights, first, end, keys.start)
         if job.top:
             of_row["top_weight"], of_row["top_key"] = _top(below, weights, job.top, keys.start)
+            of_row["top_weight"][np.isnan(of_row["max_weight"])] = np.nan  # NaN has no order, and no keys
         for name, values in of_row.items():
             to[name][rows] = values
         received, most = to["received"][keys], to["received_max"][keys]
         received += weights.sum(axis=0)
-        np.fmax(most, weights.max(axis=0, initial=0), out=most)
+        np.maximum(most, weights.max(axis=0, initial=0), out=most)
 
 
 def _entropy(weights: Floats, below: Floats, log_total: Floats) -> Floats:
@@ -139,5 +143,4 @@ def _top(below: Floats, weights: Floats, top: int, start: int) -> tuple[Floats, 
     place = np.arange(len(row)) - np.searchsorted(row, np.arange(n))[row]
     row, at, place = (x[place < kept] for x in (row, at, place))
     weight[row, place], key[row, place] = weights[row, at], at + start
-    weight[np.isnan(bound[:, 0])] = np.nan  # a row that holds NaN has no order
     return weight, key
