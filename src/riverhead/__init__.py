@@ -59,21 +59,6 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def _draw(scene: Any, format: str) -> Any:
-    from riverhead.render import render
-
-    return render(scene, format)
-
-
-def _plug() -> None:
-    from riverhead import display
-
-    display.plug(_draw)
-
-
-_plug()
-
-
 def show(
     *args: Any, focus: str | int | None = None, digits: int | None = None, **named: Any
 ) -> display.Sheet:
@@ -97,4 +82,10 @@ def _render(scene: Any, format: str) -> Any:
     return render(scene, format)
 
 
-display.plug(_render)
+def _scene_of(shown: Any) -> Any:
+    from riverhead.derivation.heatmap import heatmap
+
+    return heatmap(shown)
+
+
+display.plug(_render, _scene_of)

@@ -8,20 +8,26 @@ from typing import Any
 __all__ = ["Displayable", "Sheet", "plug"]
 
 _render: Callable[[Any, str], str] | None = None
+_scene_of: Callable[[Any], Any] | None = None
 
 
-def plug(render: Callable[[Any, str], str]) -> None:
-    """Give every `Displayable` the function that turns a scene into text: ``render(scene, format)``."""
-    global _render
-    _render = render
+def plug(render: Callable[[Any, str], str], scene_of: Callable[[Any], Any]) -> None:
+    """Give every `Displayable` the functions that turn a scene into text, and an object into a scene.
+
+    ``render(scene, format)`` is for all, ``scene_of(object)`` for those who stand too low to know scenes.
+    """
+    global _render, _scene_of
+    _render, _scene_of = render, scene_of
 
 
 class Displayable:
-    """Mixin: whoever has a ``scene()`` prints as text and shows as HTML."""
+    """Mixin: whoever has a ``scene()``, or one that is made above, prints as text and shows as HTML."""
 
     def scene(self) -> Any:
         """Return the scene that shows this object."""
-        raise TypeError(f"{type(self).__name__} has no scene()")  # pragma: no cover
+        if _scene_of is None:
+            raise TypeError(f"{type(self).__name__} has no scene()")  # pragma: no cover
+        return _scene_of(self)
 
     def __str__(self) -> str:
         return object.__repr__(self) if _render is None else _render(self.scene(), "text")

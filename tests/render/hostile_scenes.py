@@ -5,12 +5,14 @@ from hypothesis import strategies as st
 from riverhead.numbers import fixed, significant
 from riverhead.scene import (
     Arrow,
+    Axis,
     Bar,
     Call,
     Code,
     Fold,
     Formula,
     Fraction,
+    Heatmap,
     Matrix,
     Operator,
     Plane,
@@ -99,13 +101,27 @@ def matrices(draw):
     return Matrix(draw(maths), *names, grid, 0 if spot else None, spot, draw(st.booleans()))
 
 
+@st.composite
+def heatmaps(draw):
+    sizes = draw(st.integers(0, 70)), draw(st.integers(0, 90))
+    number = st.floats(0, 1) | st.sampled_from([0.0, float("nan"), float("inf"), 1e-300])
+    few = draw(st.lists(number, min_size=1, max_size=5))
+    values = tuple(tuple(few[(i * j + i) % len(few)] for j in range(sizes[1])) for i in range(sizes[0]))
+    sides = []
+    for size in sizes if sizes[0] else (0, 0):  # without rows there are no columns
+        some = draw(st.lists(tokens, min_size=1, max_size=4))
+        labels = tuple(some[n % len(some)] for n in range(size)) if draw(st.booleans()) else ()
+        sides.append(Axis(draw(tokens), labels, (draw(tokens), draw(tokens))))
+    return Heatmap(values, *sides, draw(tokens))
+
+
 texts = st.builds(
     Text, st.lists(tokens | maths, max_size=4).map(tuple), st.sampled_from(["heading", "prose", "note"])
 )
 formulas = st.builds(Formula, maths, st.lists(st.tuples(maths, tokens), max_size=2).map(tuple))
 planes = st.builds(Plane, st.lists(arrows, max_size=3).map(tuple), st.tuples(tokens, tokens), tokens)
 codes = st.builds(Code, tokens, tokens)
-parts = st.one_of(texts, formulas, tables(), matrices(), planes, codes)
+parts = st.one_of(texts, formulas, tables(), matrices(), planes, heatmaps(), codes)
 parts |= st.builds(Fold, tokens, st.lists(parts, max_size=2).map(tuple), st.booleans())
 
 

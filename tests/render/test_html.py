@@ -67,7 +67,7 @@ SAFE = {
         "figure",
         "figcaption",
     ),
-    *("svg", "g", "line", "polygon", "circle", "text", "pre", "code", "details", "summary"),
+    *("svg", "g", "line", "polygon", "circle", "rect", "path", "text", "pre", "code", "details", "summary"),
     *("math", "mi", "mo", "mn", "mtext", "mrow", "msub", "msup", "mfrac", "msqrt", "mspace"),
 }
 

@@ -2,6 +2,7 @@
 
 from riverhead.derivation.changes import changed
 from riverhead.derivation.derivation import Derivation, derive
+from riverhead.derivation.heatmap import heatmap
 from riverhead.derivation.library import example, examples
 from riverhead.derivation.moves import before_and_after, destinations
 from riverhead.derivation.python import script
@@ -23,6 +24,7 @@ __all__ = [
     "destinations",
     "example",
     "examples",
+    "heatmap",
     "read_vectors",
     "script",
     "sweep",

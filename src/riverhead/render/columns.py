@@ -10,7 +10,7 @@ from rich.text import Text as Line
 from riverhead.numbers import Number
 from riverhead.render.grid import Grid, clamp, fit, groups
 
-__all__ = ["Columns", "folded"]
+__all__ = ["Columns", "folded", "mixed"]
 
 GAP = 3  # between columns, one less where the room is tight
 FOCUS, SPOT = "bold", "reverse"
@@ -80,7 +80,10 @@ def shade(weight: float) -> str:
     ('', '#ffffff on rgb(204,88,0)')
     """
     weight = clamp(weight)
-    if weight < 0.01:
-        return ""
-    mixed = (round(a + (b - a) * weight) for a, b in zip(PALE, FULL, strict=True))
-    return f"#ffffff on rgb({','.join(map(str, mixed))})"
+    return f"#ffffff on {mixed(weight)}" if weight >= 0.01 else ""
+
+
+def mixed(share: float) -> str:
+    """Return a colour between the palest and the full one."""
+    channels = (round(a + (b - a) * share) for a, b in zip(PALE, FULL, strict=True))
+    return f"rgb({','.join(map(str, channels))})"

@@ -8,12 +8,14 @@ from html import escape
 from riverhead.numbers import Number
 from riverhead.render.figure import ACCENT, described, figure
 from riverhead.render.grid import Grid, clamp, grid
+from riverhead.render.heat import described as heat_described
+from riverhead.render.heat_figure import heat_figure
 from riverhead.render.letters import isolate, visible, visible_lines
 from riverhead.render.markup import tag
 from riverhead.render.mathml import mathml
 from riverhead.render.plain import pieces
 from riverhead.render.walk import Walker, aside, begins_with_formula
-from riverhead.scene import Bar, Cell, Code, Fold, Formula, Math, Matrix, Plane, Scene, Table, Text
+from riverhead.scene import Bar, Cell, Code, Fold, Formula, Heatmap, Math, Matrix, Plane, Scene, Table, Text
 
 __all__ = ["fragment", "page"]
 
@@ -142,11 +144,11 @@ class HTML(Walker[str]):
 
     def plane(self, part: Plane) -> str:
         """A drawing, with its moves in words for those who do not see it."""
-        width, height, shapes = figure(part)
-        caption = tag("figcaption", words(part.caption)) if part.caption else ""
-        box, said = f"0 0 {width:.0f} {height:.0f}", described(part)
-        drawing = tag("svg", shapes, role="img", aria_label=said, viewBox=box, width=width, height=height)
-        return tag("figure", caption, drawing)
+        return _drawing(part.caption, described(part), *figure(part))
+
+    def heatmap(self, part: Heatmap) -> str:
+        """A drawing, with its largest number in words."""
+        return _drawing(part.caption, heat_described(part), *heat_figure(part))
 
     def code(self, part: Code) -> str:
         """Source text as it is."""
@@ -156,6 +158,12 @@ class HTML(Walker[str]):
         """Details that the reader opens."""
         inside = (tag("summary", words(part.summary)), *map(self.walk, part.parts))
         return tag("details", *inside, open="" if part.open else None)
+
+
+def _drawing(caption: str, said: str, width: float, height: float, shapes: str) -> str:
+    box = f"0 0 {width:.0f} {height:.0f}"
+    drawing = tag("svg", shapes, role="img", aria_label=said, viewBox=box, width=width, height=height)
+    return tag("figure", tag("figcaption", words(caption)) if caption else "", drawing)
 
 
 def _table(shown: Grid) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from riverhead.render.grid import Grid, grid
+from riverhead.render.latex_heat import heat_picture
 from riverhead.render.latex_math import escaped, inline, latex_math
 from riverhead.render.latex_plane import picture
 from riverhead.render.latex_table import tabulars
 from riverhead.render.letters import visible_lines
 from riverhead.render.walk import Walker, aside, begins_with_formula
-from riverhead.scene import Code, Fold, Formula, Math, Matrix, Plane, Scene, Table, Text
+from riverhead.scene import Code, Fold, Formula, Heatmap, Math, Matrix, Plane, Scene, Table, Text
 
 __all__ = ["document", "fragment"]
 
@@ -77,8 +78,7 @@ class Latex(Walker[str]):
 
     def table(self, part: Table) -> str:
         """Rows under a header, below the caption."""
-        caption = [rf"\textit{{{escaped(part.caption)}}}\par\nopagebreak"] if part.caption else []
-        return "\n".join([*caption, *tabulars(grid(part))])
+        return "\n".join([*_caption(part.caption), *tabulars(grid(part))])
 
     def matrix(self, part: Matrix) -> str:
         """A table with the matrix's name in the corner."""
@@ -86,8 +86,11 @@ class Latex(Walker[str]):
 
     def plane(self, part: Plane) -> str:
         """A picture under its caption."""
-        caption = rf"\textit{{{escaped(part.caption)}}}\par\nopagebreak" + "\n" if part.caption else ""
-        return caption + picture(part)
+        return "\n".join([*_caption(part.caption), picture(part)])
+
+    def heatmap(self, part: Heatmap) -> str:
+        """A picture under its caption."""
+        return "\n".join([*_caption(part.caption), heat_picture(part)])
 
     def code(self, part: Code) -> str:
         """Source text, line by line."""
@@ -100,6 +103,10 @@ class Latex(Walker[str]):
         mark = "" if part.open else r"$\triangleright$\ "
         summary = rf"{mark}\textit{{{escaped(part.summary)}}}\par"
         return "\n".join([summary, *map(self.walk, part.parts if part.open else ())])
+
+
+def _caption(caption: str) -> list[str]:
+    return [rf"\textit{{{escaped(caption)}}}\par\nopagebreak"] if caption else []
 
 
 def _runs(runs: tuple[str | Math, ...]) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["isolate", "visible", "visible_lines"]
+from rich.cells import chop_cells
+
+__all__ = ["isolate", "short", "visible", "visible_lines"]
 
 FSI, PDI = "\u2068", "\u2069"  # Unicode's own brackets around text of another direction
 
@@ -34,6 +36,18 @@ def visible(text: str) -> str:
     text = _HIDDEN.sub(_show, text)
     bare = text and unicodedata.category(text[0])[0] == "M"  # a mark needs something to stand on
     return "◌" + text if bare else text
+
+
+def short(text: str, cells: int) -> str:
+    """Return ``text``, made `visible`, in at most ``cells`` character cells; what is cut ends in ….
+
+    >>> short("river", 8), short("a river bank", 8)
+    ('river', 'a river…')
+    """
+    pieces = chop_cells(visible(text), cells)
+    if len(pieces) > 1:
+        pieces = [*chop_cells(pieces[0], cells - 1)[:1], "…"]
+    return "".join(pieces)
 
 
 def visible_lines(text: str) -> list[str]:

@@ -9,15 +9,17 @@ from html import escape
 from rich.cells import cell_len
 
 from riverhead.render.grid import Grid, bar, grid
+from riverhead.render.heat_text import HeatText
 from riverhead.render.letters import isolate, visible, visible_lines
 from riverhead.render.plain import Plain
 from riverhead.render.plane import place
 from riverhead.render.walk import Walker, aside
-from riverhead.scene import Bar, Cell, Code, Fold, Formula, Math, Matrix, Plane, Scene, Table, Text
+from riverhead.scene import Bar, Cell, Code, Fold, Formula, Heatmap, Math, Matrix, Plane, Scene, Table, Text
 
 __all__ = ["markdown"]
 
 BAR = 10  # characters of a bar that says 1
+LINE = 100  # characters of a heat map
 
 # what could be markup; an underscore before a letter can end nothing, so q_bank stays readable
 _MARKUP = re.compile(r"[\\`*{}\[\]~$#]|_(?!\w)|(?<=_)_|_(?=_)")
@@ -93,11 +95,22 @@ class Markdown(Walker[str]):
         focus = next((at for at, arrow in enumerate(part.arrows) if arrow.focus), None)
         return self.table(Table((None, "before", "after"), rows, part.caption, focus))
 
+    def heatmap(self, part: Heatmap) -> str:
+        """The map in shades and the key to them, as a fenced block below the caption."""
+        caption = paragraph((part.caption,)) + "\n\n" if part.caption else ""
+        drawn = HeatText(part, LINE, False, lambda label: isolate(visible(label)), str)
+        lines = (line.plain.rstrip() for line in (*drawn.lines(), *drawn.key()))
+        return caption + self.fenced("\n".join(lines))
+
     def code(self, part: Code) -> str:
-        """A block fenced with more backticks than it holds."""
-        fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", part.text))])
+        """Source text as it is."""
         language = "".join(re.findall("[A-Za-z0-9+#-]", part.language))
-        return "\n".join([fence + language, *visible_lines(part.text), fence])
+        return self.fenced("\n".join(visible_lines(part.text)), language)
+
+    def fenced(self, text: str, language: str = "") -> str:
+        """A block fenced with more backticks than it holds."""
+        fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
+        return f"{fence}{language}\n{text}\n{fence}"
 
     def fold(self, part: Fold) -> str:
         """Details that open, as HTML."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, product
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 
 from riverhead.numbers import fixed, plain, significant
-from riverhead.render.letters import visible
+from riverhead.render.letters import short
 from riverhead.render.plain import PRIME
 from riverhead.scene import Plane
 
@@ -98,7 +98,7 @@ def draw(plane: Plane) -> Drawing:
         Label(MARGIN * 0.7 - _width(plain(y).text), at((left, y))[1] + SIZE / 3, plain(y).text) for y in up
     ]
     arrows = tuple((at(arrow.start), at(arrow.end), arrow.focus) for arrow in shown)
-    moves = [(_short(arrow.label), *move) for arrow, move in zip(shown, arrows, strict=True)]
+    moves = [(short(arrow.label, LONGEST), *move) for arrow, move in zip(shown, arrows, strict=True)]
     labels = _labels(moves, width, ticks)
     hulls = tuple(
         (tuple(at(corner) for corner in _hull(arrow.hull)), arrow.focus)
@@ -114,11 +114,6 @@ def _ticks(low: float, high: float) -> Iterator[float]:
     step = next(step * k for k in (0.2, 0.5, 1, 2) if (high - low) / (step * k) <= 5)
     for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1):
         yield float(f"{k * step:.12g}")
-
-
-def _short(label: str) -> str:
-    pieces = chop_cells(visible(label), LONGEST)
-    return pieces[0] + "…" * (len(pieces) > 1) if pieces else ""
 
 
 def _width(text: str) -> float:

@@ -6,11 +6,12 @@ from riverhead.render.blocks import LEAD, SIZE, Block, at, line, paragraph
 from riverhead.render.figure import figure
 from riverhead.render.glyphs import Run, runs_of, width
 from riverhead.render.grid import Grid, grid
+from riverhead.render.heat_figure import heat_figure
 from riverhead.render.letters import visible_lines
 from riverhead.render.markup import raw, tag
 from riverhead.render.svg_grid import drawn_grid
 from riverhead.render.walk import Walker, aside
-from riverhead.scene import Code, Fold, Formula, Matrix, Part, Plane, Scene, Table, Text
+from riverhead.scene import Code, Fold, Formula, Heatmap, Matrix, Part, Plane, Scene, Table, Text
 
 __all__ = ["sheet"]
 
@@ -96,10 +97,17 @@ class Sheet(Walker[Block]):
 
     def plane(self, part: Plane) -> Block:
         """The drawing under its caption."""
-        caption = paragraph((part.caption,), self.room) if part.caption else Block()
-        width, height, shapes = figure(part)
+        return self.drawing(part.caption, *figure(part))
+
+    def heatmap(self, part: Heatmap) -> Block:
+        """The drawing under its caption."""
+        return self.drawing(part.caption, *heat_figure(part))
+
+    def drawing(self, caption: str, width: float, height: float, shapes: str) -> Block:
+        """Shapes, smaller where they are wider than the sheet, under their caption."""
+        above = paragraph((caption,), self.room) if caption else Block()
         scale = min(self.room / width, 1)
-        return caption.above(Block(height * scale, tag("g", shapes, transform=f"scale({scale:.3f})")), gap=6)
+        return above.above(Block(height * scale, tag("g", shapes, transform=f"scale({scale:.3f})")), gap=6)
 
     def code(self, part: Code) -> Block:
         """Source text, line by line, in letters of one width."""

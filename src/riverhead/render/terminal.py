@@ -15,11 +15,26 @@ from riverhead.numbers import Number
 from riverhead.render.chart import chart
 from riverhead.render.columns import Columns, folded
 from riverhead.render.grid import Grid, bar, grid
+from riverhead.render.heat_text import HeatText
 from riverhead.render.letters import isolate, visible, visible_lines
 from riverhead.render.plain import Plain
 from riverhead.render.plane import place
 from riverhead.render.walk import Walker, aside, begins_with_formula
-from riverhead.scene import Bar, Cell, Code, Fold, Formula, Math, Matrix, Part, Plane, Scene, Table, Text
+from riverhead.scene import (
+    Bar,
+    Cell,
+    Code,
+    Fold,
+    Formula,
+    Heatmap,
+    Math,
+    Matrix,
+    Part,
+    Plane,
+    Scene,
+    Table,
+    Text,
+)
 
 __all__ = ["show", "text"]
 
@@ -37,6 +52,7 @@ HEADING = Text((), "heading")  # what an open fold's summary is to the parts und
 _SPELL = {
     "′": "'", "·": "*", "×": "x", "÷": "/", "−": "-", "√": "sqrt ", "∞": "inf", "ᵀ": "^T",
     "→": "->", "←": "<-", "≈": "~", "≤": "<=", "≥": ">=", "≠": "!=", "…": "...", "▸": ">", "▾": "v", "↑": "^",
+    "↓": "v", "░": ".", "▒": ":", "▓": "+", "▀": "^", "▄": "_",
     "█": "#", "▉": "#", "▊": "#", "▋": "=", "▌": "=", "▍": "-", "▎": "-", "▏": "-", "○": "o", "●": "*",
     "│": "|", "─": "-", "└": "+", "“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-",
     "\u2068": "", "\u2069": "", "␊": "\\n", "␛": "\\e", "⁻": "^-", "ⁿ": "^n",
@@ -171,6 +187,18 @@ class Terminal(Walker[list[Line]]):
         drawn = [Line(self.spell(" " * self.indent + line).rstrip()) for line in plot]
         return [*caption, *drawn, *self.wrap(axes, self.indent), *moves]
 
+    def heatmap(self, part: Heatmap) -> list[Line]:
+        """The map in shades over the key to them, below the caption."""
+        coloured = self.console.color_system in ("256", "truecolor")
+        drawn = HeatText(part, self.width - self.indent, coloured, self.leaf, self.spell)
+        lines = self.wrap(Line(self.leaf(part.caption)), self.indent) if part.caption else []
+        for line in drawn.lines():
+            line.pad_left(self.indent)
+            lines.append(line)
+        for line in drawn.key():
+            lines += self.wrap(line, self.indent)
+        return lines
+
     def code(self, part: Code) -> list[Line]:
         """Source text as it is, folded where it is too wide."""
         lines: list[Line] = []
@@ -241,7 +269,7 @@ def _beside(part: Part) -> tuple[str | Math, ...]:
 
 def _apart(above: Part | None, part: Part) -> bool:
     """Whether a blank line stands over ``part``: a heading, a plot, a grid not right under a heading."""
-    grid = isinstance(part, Table | Matrix)
+    grid = isinstance(part, Table | Matrix | Heatmap)
     return _heading(part) or isinstance(part, Plane) or (grid and not _heading(above))
 
 

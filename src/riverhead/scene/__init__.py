@@ -15,11 +15,13 @@ from riverhead.scene.maths import (
 )
 from riverhead.scene.parts import (
     Arrow,
+    Axis,
     Bar,
     Cell,
     Code,
     Fold,
     Formula,
+    Heatmap,
     Matrix,
     Part,
     Plane,
@@ -30,6 +32,7 @@ from riverhead.scene.parts import (
 
 __all__ = [
     "Arrow",
+    "Axis",
     "Bar",
     "Call",
     "Cell",
@@ -37,6 +40,7 @@ __all__ = [
     "Fold",
     "Formula",
     "Fraction",
+    "Heatmap",
     "Math",
     "Matrix",
     "Operator",

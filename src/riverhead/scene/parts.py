@@ -10,11 +10,13 @@ from riverhead.scene.maths import Math
 
 __all__ = [
     "Arrow",
+    "Axis",
     "Bar",
     "Cell",
     "Code",
     "Fold",
     "Formula",
+    "Heatmap",
     "Matrix",
     "Part",
     "Plane",
@@ -97,6 +99,25 @@ class Plane:
 
 
 @dataclass(frozen=True, slots=True)
+class Axis:
+    """One side of a heat map: what it counts, and a label for each cell or what stands at the two ends."""
+
+    name: str
+    labels: tuple[str, ...] = ()
+    ends: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Heatmap:
+    """Numbers from 0 up as shades, the largest the darkest; rows go down, columns to the right."""
+
+    values: tuple[tuple[float, ...], ...]
+    rows: Axis
+    columns: Axis
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
     """Source text, shown as it is."""
 
@@ -113,7 +134,7 @@ class Fold:
     open: bool = False
 
 
-Part = Text | Formula | Table | Matrix | Plane | Code | Fold
+Part = Text | Formula | Table | Matrix | Plane | Heatmap | Code | Fold
 
 
 @dataclass(frozen=True, slots=True)
