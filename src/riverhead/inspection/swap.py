@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from riverhead.core import attention
+from riverhead.core.attend import forward
 from riverhead.inspection.tables import nouns
 from riverhead.inspection.words import Word
 from riverhead.transformer import Model
@@ -70,8 +70,9 @@ def _weights(model: Model, token_ids: NDArray[np.intp], queries: NDArray[np.intp
     layers: list[Array] = []
 
     def watch(layer: int, q: Array, k: Array, v: Array) -> None:
-        weights = attention(q, k, v, causal=True).weights[..., queries, :]
-        layers.append(np.asarray(weights @ spells, np.float32))  # (B, H, T_q, n_words)
+        # With the words for values attention hands over its own weights, summed by word: no T × T is made.
+        words = np.broadcast_to(spells, (k.shape[-3], *spells.shape))  # (G, T, n_words)
+        layers.append(forward(q, k, words, causal=True)[..., queries, :].astype(np.float32, copy=False))
 
     model.run(token_ids, watch=watch)
     return np.stack(layers, axis=1)

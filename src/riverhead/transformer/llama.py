@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from riverhead.core.attend import forward
 from riverhead.core.equation import attention
 from riverhead.core.positions import rope
 from riverhead.cost import Config
@@ -20,7 +21,7 @@ __all__ = ["attend", "attention_part", "feed_forward_part", "project", "rms_norm
 
 Array = npt.NDArray[np.float32]
 
-QUERY_ROWS = 256  # weights are made for so many queries at a time, against the keys they can see
+FEW = 6  # queries in a tile of the fused pass
 
 
 def rms_norm(x: Array, gain: Array, epsilon: float) -> Array:
@@ -47,15 +48,10 @@ def project(x: Array, block: BlockWeights, config: Config, offset: int) -> tuple
 
 
 def attend(q: Array, k: Array, v: Array) -> Array:
-    """Causal attention (B, H, T_q, d_v), in blocks of queries so that no T × T matrix is ever held."""
-    T_q, T_k = q.shape[-2], k.shape[-2]
-    B, H = q.shape[:2]
-    out = np.empty((B, T_q, H, v.shape[-1]), q.dtype).swapaxes(1, 2)  # in memory already merged for W_o
-    for first in range(0, T_q, QUERY_ROWS):
-        rows = slice(first, min(first + QUERY_ROWS, T_q))
-        seen = T_k - T_q + rows.stop
-        out[..., rows, :] = attention(q[..., rows, :], k[..., :seen, :], v[..., :seen, :], causal=True).out
-    return out
+    """Causal attention (B, H, T_q, d_v); no T × T matrix is ever held."""
+    if q.shape[-2] < FEW:  # a token being generated: one row a head is nothing to tile
+        return attention(q, k, v, causal=True).out
+    return forward(q, k, v, causal=True)
 
 
 def attention_part(out: Array, block: BlockWeights, off: Iterable[tuple[int, int]] = ()) -> Array:
