@@ -188,6 +188,19 @@ def test_tensors_are_read_where_they_lie(torch, rt, leaves, monkeypatch, dtype, 
     torch.testing.assert_close(out, again, rtol=0, atol=0 if dtype == "float64" else 1e-6)
 
 
+def test_tensors_whose_sign_is_still_to_be_turned(torch, rt, leaves):
+    """The imaginary part of a conjugate is a view that says "minus", as complex rotary positions make it."""
+    given, (turned,) = leaves(*PRIMES), leaves((2, 15, 7, 17), seed=3)
+    lazy = [torch.complex(x, x).conj().imag for x in (given[0], turned)]
+    assert all(x.is_neg() for x in lazy)
+    out = rt.scaled_dot_product_attention(lazy[0], *given[1:])
+    right = rt.scaled_dot_product_attention(-given[0], *given[1:])
+    torch.testing.assert_close(out, right, atol=0, rtol=0)
+    found = torch.autograd.grad(out, given, lazy[1].detach())
+    for d, exact in zip(found, torch.autograd.grad(right, given, -turned.detach()), strict=True):
+        torch.testing.assert_close(d, exact, atol=0, rtol=0)
+
+
 def test_a_mask_that_repeats_is_not_written_out(torch, rt, monkeypatch):
     masks = []
     monkeypatch.setattr(rt, "job_of", lambda **given: masks.append(given["mask"]) or job_of(**given))
