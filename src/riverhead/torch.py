@@ -162,8 +162,8 @@ def _job(plain: dict[str, Any], tensors: Any) -> Job:
 
 
 def _like(d: Floats | None, x: Tensor) -> Tensor | None:
-    """Return a gradient in the shape and dtype of what it is for."""
-    return None if d is None else torch.from_numpy(d).sum_to_size(x.shape).to(x.dtype)
+    """Return a gradient in the shape of what it is for; torch sees to the dtype."""
+    return None if d is None else torch.from_numpy(d).sum_to_size(x.shape)
 
 
 def _on_cpu(name: str, x: Any) -> Tensor:
