@@ -1,4 +1,4 @@
-"""What an attention map looks like: all weights of a small one, a picture of a large one, heads in a table."""
+"""How an attention map is shown: its weights while it is small, a picture beyond, a table of heads."""
 
 from __future__ import annotations
 
