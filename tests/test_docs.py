@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import riverhead
+from riverhead.errors import MissingExtraError
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -26,13 +27,18 @@ RIVERHEAD = Path(sysconfig.get_path("scripts")) / "riverhead"
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings_print_what_they_say(name: str) -> None:
-    failed, _ = doctest.testmod(importlib.import_module(name))
+    try:
+        module = importlib.import_module(name)
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+    failed, _ = doctest.testmod(module)
     assert not failed
 
 
 def test_doctests_are_found_at_all() -> None:
     finder = doctest.DocTestFinder(exclude_empty=True)
-    found = [test for name in MODULES for test in finder.find(importlib.import_module(name)) if test.examples]
+    rooms = [importlib.import_module(name) for name in MODULES if name != "riverhead.torch"]
+    found = [test for room in rooms for test in finder.find(room) if test.examples]
     assert len(found) > 40
 
 
