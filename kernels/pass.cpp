@@ -104,13 +104,13 @@ struct Scratch {
           factor(floats(n_chunks * BLOCK)), top(BLOCK * p.top), top_key(BLOCK * p.top) {}
 };
 
-// Calls `poll` from the calling thread at most every 50 ms.
+// Calls `poll` from the calling thread: at once, and then at most every 50 ms.
 struct Watch {
     const Poll& poll;
     const int64_t total;                 // blocks
     std::atomic<int64_t> done{0};
     std::atomic<bool> stop{false};
-    std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::time_point last{};
 
     Watch(const Poll& poll, int64_t total) : poll(poll), total(total) {}
     void look(int id) {

@@ -283,12 +283,12 @@ def _lengths(lengths: ArrayLike, batch: tuple[int, ...], T_k: int) -> NDArray[np
 
 def _pairs(pairs: tuple[ArrayLike, ArrayLike], T_q: int, T_k: int) -> Pairs:
     if not isinstance(pairs, tuple | list) or len(pairs) != 2:
-        raise InputError(f"pairs is a {type(pairs).__name__}; it must be two arrays, (start, key)")
+        raise InputError(f"pairs is {type(pairs).__name__}; it must be two arrays, (start, key)")
     start, key = (array(f"pairs: {name}", x) for name, x in zip(("start", "key"), pairs, strict=True))
     for name, x in (("start", start), ("key", key)):
         if x.dtype.kind not in "iu" or x.ndim != 1:
             raise DtypeError(
-                f"pairs: {name} is {x.dtype} with {x.ndim} axes; it must be whole numbers, one axis"
+                f"pairs: {name} is {x.dtype} {x.shape}; it must hold whole numbers along one axis"
             )
     if (
         start.shape != (T_q + 1,)

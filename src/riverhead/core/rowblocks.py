@@ -32,12 +32,12 @@ def run(job: Job, outputs: Outputs, progress: Callable[[float], object] | None) 
         for first in range(0, T_q, rows)
     ]
     for n, (b, item, h, first) in enumerate(blocks):
+        if progress is not None:
+            progress(n / len(blocks))
         with np.errstate(all="ignore"):  # ∞ and NaN are results here, not accidents
             _block(
                 job, {name: x[b, h] for name, x in outputs.items()}, item, h, first, min(first + rows, T_q)
             )
-        if progress is not None:
-            progress((n + 1) / len(blocks))
 
 
 def _block(job: Job, to: Outputs, item: tuple[int, ...], h: int, first: int, end: int) -> None:
