@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,6 +64,29 @@ class Job:
     def batch(self) -> tuple[int, ...]:
         """The axes before H."""
         return self.q.shape[:-3]
+
+    def head(self, n: int) -> Job:
+        """Return one head alone, without batch axes; ``n`` counts through (*batch, H)."""
+        *batch, h = map(int, np.unravel_index(n, self.q.shape[:-2]))
+        g = self.kv_head(h)
+        at: tuple[Any, ...] = (*batch, slice(h, h + 1))
+        of: tuple[Any, ...] = (*batch, slice(g, g + 1))
+        return replace(
+            self,
+            q=self.q[at],
+            k=self.k[of],
+            v=self.v[of],
+            mask=None if self.mask is None else self.mask[at],
+            bias=None if self.bias is None else self.bias[at],
+            alibi=None if self.alibi is None else self.alibi[at[-1:]],
+            sinks=None if self.sinks is None else self.sinks[at[-1:]],
+            lengths=None if self.lengths is None else self.lengths[tuple(batch)].reshape(()),
+            one_head=True,
+        )
+
+    def widened(self) -> Job:
+        """Return the same with q, k and v as numbers to compute with, where they came narrower."""
+        return replace(self, q=self.read(self.q), k=self.read(self.k), v=self.read(self.v), bfloat=False)
 
     def kv_head(self, h: int) -> int:
         """The kv head that query head ``h`` reads."""

@@ -126,7 +126,7 @@ class AttentionMap(display.Displayable, NDArrayOperatorsMixin):
         at_row, at_key = np.arange(rows) * -(-T_q // every) // rows, np.arange(cols) * T_k // max(cols, 1)
         for where in np.ndindex(self._heads.shape):
             lse = self._statistics["lse"][where]
-            picture[where] = pooled(self._job, int(self._heads[where]), lse, at_row, at_key, how, every)
+            picture[where] = pooled(self._head(where), lse, at_row, at_key, how, every)
         return picture
 
     # the array it stands for
@@ -200,8 +200,11 @@ class AttentionMap(display.Displayable, NDArrayOperatorsMixin):
         for where in np.ndindex(self._heads.shape):
             lse = self._statistics["lse"][where]
             with np.errstate(all="ignore"):
-                np.exp(logs(self._job, int(self._heads[where]), lse, rows, keys), out=block[where])
+                np.exp(logs(self._head(where), lse, rows, keys), out=block[where])
         return block
+
+    def _head(self, where: tuple[int, ...]) -> Job:
+        return self._job.head(int(self._heads[where]))
 
     def _empty(self, what: str, rows: int, cols: int) -> Floats:
         shape = (*self._heads.shape, rows, cols)

@@ -212,15 +212,17 @@ def _rank(job: Job, heads: NDArray[np.intp], statistics: Statistics, parts: list
     before = np.cumsum([0, *(part.shape[-1] for part in parts[:-1])])
     kept = [np.where(part.top_key < 0, -1, part.top_key + n) for part, n in zip(parts, before, strict=True)]
     keys = np.concatenate(kept, axis=-1)  # (..., H, T_q, parts · top)
-    statistics["top_key"] = np.full((*keys.shape[:-1], job.top), -1, np.int32)
-    statistics["top_weight"] = np.zeros((*keys.shape[:-1], job.top), job.dtype)
+    found = np.full((*keys.shape[:-1], job.top), -1, np.int32)
+    weights = np.zeros(found.shape, job.dtype)
     step = max(1, GATHERED // max(keys.shape[-1] * job.q.shape[-1], 1))
     for where in np.ndindex(heads.shape):
+        head, lse = job.head(int(heads[where])), statistics["lse"][where]
         for first in range(0, keys.shape[-2], step):
             rows = np.arange(first, min(first + step, keys.shape[-2]))
-            key = keys[where][rows]
-            log = logs(job, int(heads[where]), statistics["lse"][where], rows, np.maximum(key, 0))
-            log = np.where(key < 0, -np.inf, log)
+            key = np.where(np.isnan(lse[rows, None]), -1, keys[where][rows])  # NaN has no order, and no keys
+            log = np.where(key < 0, -np.inf, logs(head, lse, rows, np.maximum(key, 0)))
             best = np.lexsort((key, -log), axis=-1)[:, : job.top]
-            statistics["top_key"][where][rows] = np.take_along_axis(key, best, axis=-1)
-            statistics["top_weight"][where][rows] = np.exp(np.take_along_axis(log, best, axis=-1))
+            found[where][rows] = np.take_along_axis(key, best, axis=-1)
+            weights[where][rows] = np.exp(np.take_along_axis(log, best, axis=-1))
+    weights[np.isnan(statistics["lse"])] = np.nan
+    statistics |= {"top_key": found, "top_weight": weights}

@@ -14,17 +14,13 @@ from riverhead.core.job import Index, Job
 __all__ = ["How", "logs", "pooled"]
 
 How = Literal["max", "mean", "sum"]
-ROWS, KEYS = 256, 2048  # of a tile: 2 MB, which stay close to the processor from one step to the next
+ROWS, KEYS = 512, 4096  # of a tile: 8 MB, which stay near the processor from one step to the next
 
 
-def logs(job: Job, head: int, lse: Floats, rows: Index, keys: Index) -> Floats:
-    """Return the logarithms of the weights (n, m) of one head, score − lse: −∞ where hidden.
-
-    ``head`` counts through (*batch, H), ``lse`` (T_q,) is that head's.
-    """
-    *item, h = map(int, np.unravel_index(head, (*job.batch, job.q.shape[-3])))
+def logs(head: Job, lse: Floats, rows: Index, keys: Index) -> Floats:
+    """Return the logarithms of one head's weights (n, m), score − lse (T_q,): −∞ where hidden."""
     with np.errstate(all="ignore"):  # ∞ and NaN are results here, not accidents
-        found, hidden = job.scores(tuple(item), h, rows, keys)
+        found, hidden = head.scores((), 0, rows, keys)
         peak = lse[rows, None]
         found -= np.where(np.isneginf(peak), 0, peak)
     if hidden is not None and np.isnan(peak).any():
@@ -33,31 +29,25 @@ def logs(job: Job, head: int, lse: Floats, rows: Index, keys: Index) -> Floats:
 
 
 def pooled(
-    job: Job,
-    head: int,
-    lse: Floats,
-    at_row: NDArray[np.intp],
-    at_key: NDArray[np.intp],
-    how: How,
-    every: int = 1,
+    head: Job, lse: Floats, at_row: NDArray[np.intp], at_key: NDArray[np.intp], how: How, every: int = 1
 ) -> Floats:
-    """Return the weights of one head as a picture, float64, tile by tile; keys out of reach cost nothing.
+    """Return one head's weights as a picture, float64, tile by tile; keys out of reach cost nothing.
 
     Its rows begin at the queries ``at_row``, its columns at the keys ``at_key``. Of the queries only
     every ``every``-th is read, and ``at_row`` counts those.
     """
-    n_q, T_k = len(range(0, job.q.shape[-2], every)), job.k.shape[-2]
-    item = tuple(map(int, np.unravel_index(head, (*job.batch, job.q.shape[-3]))))[:-1]
+    head = head.widened()
+    n_q, T_k = len(range(0, head.q.shape[-2], every)), head.k.shape[-2]
     ufunc = np.maximum if how == "max" else np.add
     picture = np.full((len(at_row), len(at_key)), -np.inf if how == "max" else 0.0)
     tall = n_q * len(at_key) >= T_k * len(at_row)  # a cell of the picture has more queries than keys
     for first in range(0, n_q, ROWS):
         end = min(first + ROWS, n_q)
         rows = slice(first * every, (end - 1) * every + 1, every)
-        span = job.span(item, rows.start, rows.stop - 1)
+        span = head.span((), rows.start, rows.stop - 1)
         for low in range(span.start, span.stop, KEYS):
             keys = slice(low, min(low + KEYS, span.stop))
-            tile = logs(job, head, lse, rows, keys)
+            tile = logs(head, lse, rows, keys)
             with np.errstate(all="ignore"):
                 if how != "max":  # the largest weight has the largest logarithm
                     np.exp(tile, out=tile)
