@@ -92,7 +92,7 @@ def test_a_plane_wider_than_the_sheet_is_drawn_smaller():
         for g in read(Scene("", (plane,)), width=24).iter(SVG + "g")
         if "scale" in str(g.attrib)
     )
-    assert scaled == "scale(0.479)"  # 24 · 12 − 2 · 40 − 22 pixels of 388
+    assert scaled == "scale(0.470)"  # 24 · 12 − 2 · 40 − 22 pixels of 300 + 2 · 44 + a letter of 7.8
 
 
 def test_labels_of_a_plane_keep_apart():
