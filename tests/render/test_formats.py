@@ -150,3 +150,6 @@ def test_points_that_cannot_be_drawn_are_still_told():
     plane = Plane((Arrow("far", (0.0, float("inf")), (1e200, 1.0)), Arrow("near", (0.0, 0.0), (0.0, 0.0))))
     for format in ("text", "markdown", "html"):
         assert "(0, ∞)" in render(Scene("", (plane,)), format)
+    widest = Plane((Arrow("far", (-1.7e308, 0.0), (1.7e308, 1.0)), *plane.arrows))
+    for format in ("html", "latex", "svg"):
+        assert not re.search(r"\b(inf|nan)\b", render(Scene("", (widest,)), format))

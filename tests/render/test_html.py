@@ -149,6 +149,19 @@ def test_mathml_of_every_node():
     )
 
 
+def test_a_sum_that_carries_an_exponent_is_bracketed():
+    total = Row((Symbol("a"), Operator("+"), Symbol("b")))
+    inside = '<mrow><mi>a</mi><mo form="infix">+</mo><mi>b</mi></mrow>'
+    bracketed = f'<mrow><mo stretchy="false">(</mo>{inside}<mo stretchy="false">)</mo></mrow>'
+    assert mathml(Power(total, plain(2))) == f"<math><msup>{bracketed}<mn>2</mn></msup></math>"
+
+
+def test_a_text_that_begins_with_a_formula_shows_it_tall():
+    half = Fraction(plain(1), plain(2))
+    assert part(Text((half, " of it"))).startswith('<p><math displaystyle="true"><mfrac>')
+    assert part(Text(("it is ", half))).startswith("<p>it is <math><mfrac>")
+
+
 @pytest.mark.parametrize("token", HOSTILE)
 @pytest.mark.parametrize("format", ["html", "html-fragment"])
 def test_every_token_is_read_back(token, format):

@@ -66,6 +66,10 @@ def test_formulas():
     assert latex_math(Row((Word("bank", 1), Operator("≈"), Vector((plain(-0.5), significant(1e-12)))))) == (
         r"\text{bank}' \approx {({-0.5}, {1.000\mathrm{e}{-12}})}"
     )
+    assert (
+        latex_math(Power(Row((Symbol("a"), Operator("+"), Symbol("b"))), plain(2)))
+        == r"\left(a + b\right)^{2}"
+    )
     assert latex_math(Row((Symbol("λ"), Operator("→"), fixed(float("-inf"))))) == r"\lambda  \to {-\infty}"
 
 
@@ -91,11 +95,14 @@ def test_a_matrix_shades_its_weights_and_marks_row_and_cell():
 def test_a_long_table_is_cut_into_pages_and_a_wide_one_into_groups():
     tall = body(Table(("n",), tuple((plain(n),) for n in range(83))))
     assert tall.count(r"\begin{tabular}") == 3
+    assert all(tall.count(f"${n}$ ") == 1 for n in range(83))
     wide = body(
         Matrix(Symbol("A"), ("a",), tuple(f"key{n}" for n in range(40)), (tuple(map(plain, range(40))),))
     )
     assert wide.count(r"\begin{tabular}") > 3
     assert all(f"${n}$" in wide for n in range(40))
+    long = body(Table((None, "x" * 200), (("a", plain(1)),)))
+    assert r"\begin{tabular}{@{}l>{\raggedleft\arraybackslash}p{" in long
 
 
 def everywhere(token):

@@ -12,7 +12,21 @@ from riverhead.numbers import fixed
 from riverhead.render import render
 from riverhead.render.letters import visible
 from riverhead.render.plane import draw
-from riverhead.scene import Arrow, Bar, Matrix, Plane, Scene, Sub, Symbol, Table, Text, Word
+from riverhead.scene import (
+    Arrow,
+    Bar,
+    Matrix,
+    Operator,
+    Plane,
+    Power,
+    Row,
+    Scene,
+    Sub,
+    Symbol,
+    Table,
+    Text,
+    Word,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = ("svg", "title", "g", "rect", "line", "text", "tspan", "path", "polygon", "circle")
@@ -30,6 +44,24 @@ def test_an_index_is_lowered_and_what_follows_comes_back_up():
         ("bank", "3.74"),
         (" = 1", "-3.74"),
     ]
+
+
+def test_an_index_of_an_exponent_is_smaller_and_higher_still():
+    power = Power(Symbol("x"), Sub(Symbol("y"), Symbol("z")))
+    spans = [*read(Scene("", (Text((power,)),))).iter(SVG + "tspan")]
+    assert [span.get("font-size") for span in spans] == [None, "12.58", "9.31"]  # 17 · 0.74, 17 · 0.74²
+    assert [span.get("dy") for span in spans] == [None, "-6.8", "2.77"]  # up 0.4 · 17, down 0.22 · 0.74 · 17
+
+
+def test_a_formula_stands_beside_its_heading_where_it_fits():
+    def sides(terms):
+        runs = ("1 Score  ", Row((Operator("+"),) * terms))
+        return [
+            text.get("text-anchor") for text in read(Scene("", (Text(runs, "heading"),))).iter(SVG + "text")
+        ]
+
+    assert sides(3) == [None, "end"]
+    assert set(sides(99)) == {None}
 
 
 def test_shades_and_bars_are_as_wide_and_as_dark_as_their_numbers():
@@ -60,7 +92,7 @@ def test_a_plane_wider_than_the_sheet_is_drawn_smaller():
         for g in read(Scene("", (plane,)), width=24).iter(SVG + "g")
         if "scale" in str(g.attrib)
     )
-    assert scaled == "scale(0.479)"  # 24 · 12 − 2 · 40 − 22 pixels of 388
+    assert scaled == "scale(0.470)"  # 24 · 12 − 2 · 40 − 22 pixels of 300 + 2 · 44 + a letter of 7.8
 
 
 def test_labels_of_a_plane_keep_apart():

@@ -4,7 +4,7 @@ import io
 
 import pytest
 from hostile_scenes import HOSTILE, scenes
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
@@ -71,6 +71,16 @@ def test_a_short_formula_stands_beside_its_heading_and_a_long_one_below():
     )
     assert lines(heading, Formula(dot), width=40) == ["1 Score               q_bank·k_river = 4"]
     assert lines(heading, Formula(dot), width=24) == ["1 Score", "    q_bank·k_river = 4"]
+    apart = Text(("1 Score  ", dot), "heading")
+    assert lines(apart, width=40) == ["1 Score               q_bank·k_river = 4"]
+    assert lines(apart, width=24) == ["1 Score", "    q_bank·k_river = 4"]
+    assert lines(Text(("1 Score: ", dot), "heading"), width=40) == ["1 Score: q_bank·k_river = 4"]
+
+
+def test_of_several_formulas_none_leaves_the_others_for_the_heading():
+    one, two = Text((Row((Symbol("x"), Operator("="), plain(1))),)), Text((Symbol("y"),))
+    assert lines(one, two, title="t") == ["t", "  x = 1", "  y"]
+    assert lines(one, title="t", width=24) == ["t                  x = 1"]
 
 
 def test_a_formula_breaks_before_its_equals_sign():
@@ -82,6 +92,31 @@ def test_a_closed_fold_is_one_line_and_an_open_one_stands_further_in():
     inside = (Text(("64 terms",)),)
     assert lines(Fold("every term", inside)) == ["  ▸ every term"]
     assert lines(Fold("every term", inside, open=True)) == ["  ▾ every term", "    64 terms"]
+
+
+def test_folds_within_folds_stay_inside_the_window():
+    fold = Text(("some words at the bottom",))
+    for _ in range(30):
+        fold = Fold("inside", (fold,), open=True)
+    assert max(map(cell_len, lines(fold, width=24))) <= 24
+
+
+def test_columns_move_closer_before_they_fold_or_wrap():
+    table = Table(("aaaa", "bbbb", "cccc"), (("1", "2", "3"),))
+    assert [line.rstrip() for line in lines(table, width=24)] == ["  aaaa   bbbb   cccc", "  1      2      3"]
+    words = Table(("aaaaaa", "bbbbbb", "cccccc"), (("1", "2", "3"),))
+    assert [line.rstrip() for line in lines(words, width=24)] == [
+        "  aaaaaa  bbbbbb  cccccc",
+        "  1       2       3",
+    ]
+
+
+def test_a_folded_cell_is_marked_once_or_not_at_all():
+    rows = (("a", "words that are folded here"), ("b", "short"))
+    shown = lines(Table(("", "says"), rows), width=24)
+    assert len(shown) > 3
+    assert "▸" not in "".join(shown)
+    assert "".join(lines(Table(("", "says"), rows, focus=0), width=24)).count("▸") == 1
 
 
 def test_a_wide_matrix_comes_in_groups_that_repeat_the_labels_and_lose_no_number():
@@ -117,6 +152,10 @@ def test_hostile_tokens_never_widen_a_line(token, width):
         assert cell_len(line) <= width
 
 
+TIGHT = Plane((Arrow("\\end{document}", (260978511.0, 424373753.0), (0.0, 499262918.0), ((0.0, 0.0),)),))
+
+
+@example(Scene("", (TIGHT,)), 24)  # two labels want the same cells
 @given(scenes(), st.integers(24, 120))
 def test_no_line_is_wider_than_the_window(scene, width):
     assert all(cell_len(line) <= width for line in render(scene, "text", width=width).split("\n"))
@@ -128,6 +167,23 @@ def test_a_terminal_without_unicode_still_shows_everything(scene, encoding):
     show(scene, Console(file=sheet, width=80))
     sheet.flush()
     assert all(cell_len(line) <= 80 for line in sheet.buffer.getvalue().decode(encoding).split("\n"))
+
+
+def test_a_terminal_of_hebrew_letters_shows_them_without_the_marks_it_lacks():
+    sheet = io.TextIOWrapper(io.BytesIO(), encoding="cp1255")
+    show(
+        Scene(
+            "",
+            (
+                Text(
+                    ("שלום", Word("שלום"), " ▸"),
+                ),
+            ),
+        ),
+        Console(file=sheet, width=40),
+    )
+    sheet.flush()
+    assert sheet.buffer.getvalue().decode("cp1255") == "  שלוםשלום >\n"
 
 
 def test_ascii_spells_signs_out():

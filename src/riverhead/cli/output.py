@@ -49,8 +49,7 @@ class Output:
         if self.format == "python" and self._script is None and script is not None:
             self._script = script()
         if self._at_once:
-            before = "\n" if len(self._scenes) > 1 else ""
-            write(before + self._drawn(scene), None)
+            _print(scene, first=len(self._scenes) == 1)
 
     def close(self) -> None:
         """Write what did not leave at once."""
@@ -62,14 +61,9 @@ class Output:
                 raise InputError("--format python needs one derivation; nothing here has one")
             write(self._script, self.path)
         elif not self._at_once:
-            write(self._drawn(_joined(self._scenes)), self.path)
+            from riverhead.render import render
 
-    def _drawn(self, scene: Scene) -> Any:
-        from riverhead.render import render
-
-        colour = self._at_once and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        width = max(shutil.get_terminal_size().columns, 24) if self._at_once else 80
-        return render(scene, self.format, width=width, colour=bool(colour))
+            write(render(_joined(self._scenes), self.format), self.path)
 
 
 def _joined(scenes: list[Scene]) -> Scene:
@@ -83,13 +77,28 @@ def _joined(scenes: list[Scene]) -> Scene:
     return Scene(first.title, tuple(parts))
 
 
+def _print(scene: Scene, first: bool) -> None:
+    """Print a page in the terminal's own width, colours and encoding."""
+    from rich.console import Console
+
+    from riverhead.render import terminal
+
+    class OurConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # rich would exit with status 1; a reader that has left is no error
+
+    console = OurConsole(file=sys.stdout, width=shutil.get_terminal_size().columns)
+    if not first:
+        console.print()
+    terminal.show(scene, console)
+
+
 def write(output: str | bytes, path: Path | None) -> None:
     """Send ``output`` to standard output, or to ``path``: whole or not at all."""
     if path is None:
-        stream = sys.stdout.buffer
-        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-        stream.write(output if isinstance(output, bytes) else output.encode(encoding, "replace"))
-        stream.flush()
+        sys.stdout.flush()
+        sys.stdout.buffer.write(output if isinstance(output, bytes) else output.encode("utf-8"))
+        sys.stdout.buffer.flush()
         return
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -12,6 +12,7 @@ from riverhead.derivation.remarks import symbols
 from riverhead.derivation.row import row as row_of
 from riverhead.derivation.sections import Sheet
 from riverhead.derivation.tokens import position
+from riverhead.numbers import plain
 from riverhead.scene import Fold, Formula, Math, Part, Power, Root, Scene, Sub, Symbol, Text, Word
 
 __all__ = ["board"]
@@ -38,7 +39,9 @@ def board(
     row = _telling(derivation) if focus is None else position(derivation.given.tokens, focus, "focus")
     sheet = Sheet(derivation, row, Digits.of(digits), full)
     given = derivation.given
-    head: list[Part] = [Text((formula(given), f",  d_k = {given.d_k}"))]
+    head: list[Part] = [
+        Text((formula(given), ",  ", maths(Sub(Symbol("d"), Symbol("k")), "=", plain(given.d_k))))
+    ]
     widths = [given.d_k, given.d_v, *(len(m[0]) for m in (given.x, given.x_k, given.e, given.W_o) if m)]
     narrow = max(widths) <= WIDEST and max(given.T_q, given.T_k) <= MANY
     parts = _worked(sheet) if narrow else row_of(sheet)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Decimal
 
 __all__ = ["Number", "fixed", "plain", "significant"]
 
@@ -30,8 +29,7 @@ def fixed(value: float, decimals: int = 3) -> Number:
     """
     if not math.isfinite(value):
         return Number(value, _special(value))
-    quantum = Decimal(1).scaleb(-decimals)
-    return Number(value, _signed(f"{Decimal(value).quantize(quantum, ROUND_HALF_EVEN):f}"))
+    return Number(value, _signed(f"{value:.{decimals}f}"))
 
 
 def significant(value: float, digits: int = 4) -> Number:

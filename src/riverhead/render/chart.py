@@ -62,7 +62,7 @@ class Board:
             if first < 0 or first + size > self.width or not 0 <= row < len(self.cells):
                 continue
             room = range(max(first - 1, 0), min(first + size + 1, self.width))
-            if all(self.cells[row][j] in {" ", "·"} for j in room if (j, row) != (x, y)):
+            if all(self.cells[row][j] in {" ", "·"} for j in room):
                 self.cells[row][first : first + size] = [text, *[""] * (size - 1)]
                 return
 

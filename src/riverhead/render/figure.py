@@ -18,7 +18,7 @@ HEAD = 9.0  # an arrow's head, in pixels
 def figure(plane: Plane) -> tuple[float, float, str]:
     """Return the width and height of ``plane`` and its SVG elements, drawn in the text's own colour."""
     drawn = draw(plane)
-    return drawn.width, drawn.height, "".join(_shapes(drawn, plane.axes))
+    return drawn.width, drawn.height, "".join(_shapes(drawn))
 
 
 def described(plane: Plane) -> str:
@@ -27,7 +27,7 @@ def described(plane: Plane) -> str:
     return "; ".join([*([plane.caption] if plane.caption else []), *moves])
 
 
-def _shapes(drawn: Drawing, axes: tuple[str, str]) -> Iterator[str]:
+def _shapes(drawn: Drawing) -> Iterator[str]:
     yield tag("g", *(_line(*ends) for ends in drawn.lines), stroke="currentColor", stroke_opacity=0.15)
     in_focus = any(focus for _, focus in drawn.hulls)
     for corners, focus in drawn.hulls:
@@ -39,10 +39,6 @@ def _shapes(drawn: Drawing, axes: tuple[str, str]) -> Iterator[str]:
         yield _text(label, fill_opacity=0.65)
     for label in drawn.labels:
         yield _text(label, font_weight="bold" if label.focus else None)
-    yield _text(
-        Label(drawn.width - 4, drawn.height - 2, f"{axes[0]} →"), text_anchor="end", fill_opacity=0.65
-    )
-    yield _text(Label(4, SIZE, f"↑ {axes[1]}"), fill_opacity=0.65)
 
 
 def _points(corners: Iterable[Point]) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from riverhead.render.latex_math import escaped
-from riverhead.render.plane import SIZE, Drawing, Label, Point, draw
+from riverhead.render.plane import Drawing, Label, Point, draw
 from riverhead.scene import Plane
 
 __all__ = ["picture"]
@@ -19,8 +19,6 @@ def picture(plane: Plane) -> str:
     """Return ``plane`` as a ``picture`` environment."""
     drawn = draw(plane)
     labels = [_put(label, drawn.height) for label in (*drawn.ticks, *drawn.labels)]
-    labels += [_put(Label(drawn.width - 4, drawn.height - 2, f"{plane.axes[0]} →"), drawn.height, "br")]
-    labels += [_put(Label(4, SIZE, f"↑ {plane.axes[1]}"), drawn.height)]
     lines = " ".join(_strokes(drawn))
     body = "\n".join([rf"\put(0,0){{\pdfextension literal{{q {lines} Q}}}}", *labels])
     size = f"({drawn.width:.0f},{drawn.height:.0f})"
@@ -28,9 +26,9 @@ def picture(plane: Plane) -> str:
     return rf"{{\par\setlength{{\unitlength}}{{{UNIT}bp}}{drawing}\par}}"
 
 
-def _put(label: Label, height: float, corner: str = "bl") -> str:
+def _put(label: Label, height: float) -> str:
     style = r"\scriptsize\bfseries" if label.focus else r"\scriptsize"
-    box = rf"\makebox(0,0)[{corner}]{{{style} {escaped(label.text)}}}"
+    box = rf"\makebox(0,0)[bl]{{{style} {escaped(label.text)}}}"
     return rf"\put({label.x:.1f},{height - label.y:.1f}){{{box}}}"
 
 

@@ -10,7 +10,7 @@ from itertools import chain, product
 from rich.cells import cell_len
 
 from riverhead.numbers import fixed, plain, significant
-from riverhead.render.letters import short
+from riverhead.render.letters import short, visible
 from riverhead.render.plain import PRIME
 from riverhead.scene import Plane
 
@@ -41,7 +41,7 @@ class Drawing:
     height: float
     hulls: tuple[tuple[tuple[Point, ...], bool], ...]  # polygon, focus
     lines: tuple[tuple[Point, Point], ...]  # the ticks' grid
-    ticks: tuple[Label, ...]
+    ticks: tuple[Label, ...]  # and the names of the axes
     arrows: tuple[tuple[Point, Point, bool], ...]
     labels: tuple[Label, ...]
 
@@ -89,7 +89,8 @@ def draw(plane: Plane) -> Drawing:
     shown = [arrow for arrow in plane.arrows if drawable(arrow.start, arrow.end, *arrow.hull)]
     across, up = list(_ticks(left, right)), list(_ticks(low, high))
     lines = [(at((x, low)), at((x, high))) for x in across] + [(at((left, y)), at((right, y))) for y in up]
-    width, height = (right - left) * scale + 2 * MARGIN, (high - low) * scale + 2 * MARGIN
+    edge, height = (right - left) * scale + 2 * MARGIN, (high - low) * scale + 2 * MARGIN
+    width = edge + max((_width(short(arrow.label, LONGEST)) for arrow in shown), default=0)
     ticks = [
         Label(at((x, low))[0] - _width(plain(x).text) / 2, height - MARGIN + 18, plain(x).text)
         for x in across
@@ -97,9 +98,11 @@ def draw(plane: Plane) -> Drawing:
     ticks += [
         Label(MARGIN * 0.7 - _width(plain(y).text), at((left, y))[1] + SIZE / 3, plain(y).text) for y in up
     ]
+    across_name, up_name = f"{visible(plane.axes[0])} →", f"↑ {visible(plane.axes[1])}"
+    ticks += [Label(max(edge - _width(across_name), 0), height - 2, across_name), Label(4, SIZE, up_name)]
     arrows = tuple((at(arrow.start), at(arrow.end), arrow.focus) for arrow in shown)
     moves = [(short(arrow.label, LONGEST), *move) for arrow, move in zip(shown, arrows, strict=True)]
-    labels = _labels(moves, width, ticks)
+    labels = _labels(moves, (width, height), ticks)
     hulls = tuple(
         (tuple(at(corner) for corner in _hull(arrow.hull)), arrow.focus)
         for arrow in shown
@@ -141,7 +144,7 @@ Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
 def _labels(
-    moves: list[tuple[str, Point, Point, bool]], width: float, ticks: list[Label]
+    moves: list[tuple[str, Point, Point, bool]], sheet: Point, ticks: list[Label]
 ) -> tuple[Label, ...]:
     """A label at each end of each move, where it covers least: the ones in focus choose first."""
     taken = [(tick.x, tick.y - SIZE, tick.x + _width(tick.text), tick.y) for tick in ticks]
@@ -152,8 +155,8 @@ def _labels(
     for label, start, end, focus in sorted(moves, key=lambda move: not move[3]):
         for point, text in ((end, label + PRIME), (start, label)):
             boxes = [_box(point, text, side) for side in product((1, -1, 0), (0, -1, 1)) if side != (0, 0)]
-            inside = [box for box in boxes if box[0] >= 0 and box[2] <= width] or boxes
-            best = min(inside, key=lambda box: sum(_overlap(box, other) for other in taken))
+            inside = [box for box in boxes if min(box) >= 0 and box[2] <= sheet[0] and box[3] <= sheet[1]]
+            best = min(inside or boxes, key=lambda box: sum(_overlap(box, other) for other in taken))
             taken.append(best)
             labels.append(Label(best[0], best[3] - SIZE * 0.25, text, focus))
     return tuple(labels)

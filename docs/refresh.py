@@ -1,0 +1,36 @@
+"""Print anew what README.md and docs/*.md show: every console block, and the picture.
+
+    python docs/refresh.py
+
+The tests fail when a document shows what the command no longer prints; this brings it up to date. Look at the
+difference before committing it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sysconfig
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+RIVERHEAD = str(Path(sysconfig.get_path("scripts")) / "riverhead")
+ENVIRONMENT = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
+
+
+def printed(console: re.Match[str]) -> str:
+    command = console[1]
+    ran = subprocess.run(
+        [RIVERHEAD, *shlex.split(command)[1:]], capture_output=True, text=True, env=ENVIRONMENT, cwd=ROOT
+    )
+    return f"```console\n$ {command}\n{ran.stdout.rstrip()}\n```"
+
+
+for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    page.write_text(
+        re.sub(r"^```console\n\$ (.+)\n[^`]*?^```$", printed, page.read_text("utf-8"), flags=re.M)
+    )
+picture = ROOT / "docs" / "first-minute.svg"
+subprocess.run([RIVERHEAD, "show", "The river bank flooded", "-o", picture], check=True, env=ENVIRONMENT)
