@@ -180,7 +180,7 @@ def test_help_shows_examples(run) -> None:
 def test_doctor_says_what_is_there(run) -> None:
     found = json.loads(run("doctor", "--json").stdout)
     assert found["schema"] == "riverhead.doctor/1"
-    assert found["models"] == "none fetched"
+    assert found["models"] == {}
 
 
 @pytest.mark.model
@@ -202,3 +202,58 @@ def test_one_block_with_its_shapes(run, smollm2_folder: Path) -> None:
     page = run("show", SENTENCE, "--block", "4", cache=cache).stdout.decode()
     assert "9 × 4 × 64" in page
     assert "L30" in run("show", SENTENCE, "--block", "30", cache=cache, code=2).stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--causal", "--head", "L9.H7"], "--causal and --head"),
+        (["--no-model", "--control", "The money bank flooded"], "--no-model and --control"),
+        (["--block", "4", "--set", "k.river=0,2"], "--set and --block"),
+        (["--beside", "river bank flows", "--no-scale"], "--beside and --no-scale"),
+    ],
+    ids=lambda value: "".join(value),
+)
+def test_no_option_is_dropped_in_silence(run, words, says) -> None:
+    assert says in run("show", SENTENCE, *words, code=2).stderr.decode()
+
+
+def test_what_is_asked_of_the_model_fails_without_it(run) -> None:
+    for words in (["--head", "L9.H7"], ["--model", "nope"]):
+        assert "error" in run("show", SENTENCE, *words, code=3).stderr.decode()
+
+
+def test_a_device_a_pipe_and_a_link_are_written_to_not_replaced(run, tmp_path: Path) -> None:
+    pipe, target, link = tmp_path / "pipe", tmp_path / "private.txt", tmp_path / "link.txt"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    run("show", SENTENCE, "--no-model", "-o", "pipe")
+    assert b"0.539" in reader.communicate(timeout=60)[0]
+    target.touch(0o600)
+    link.symlink_to(target)
+    run("show", SENTENCE, "--no-model", "-o", "link.txt")
+    assert link.is_symlink()
+    assert "0.539" in target.read_text("utf-8")
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_ending_that_says_no_format_is_refused(run, tmp_path: Path) -> None:
+    assert ".svg" in run("show", SENTENCE, "--no-model", "-o", "board.pdf", code=2).stderr.decode()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("closed", "code"), [("1", 3), ("0", 0), ("2", 0)])
+def test_a_closed_stream_is_no_traceback(tmp_path: Path, closed: str, code: int) -> None:
+    script = f'exec "$0" show "{SENTENCE}" --no-model {closed}>&-'
+    ran = subprocess.run(["sh", "-c", script, RIVERHEAD], capture_output=True, cwd=tmp_path)
+    assert ran.returncode == code
+    assert b"Traceback" not in ran.stderr
+
+
+def test_json_holds_both_sides_of_a_change(run) -> None:
+    changed = json.loads(run("show", SENTENCE, "--causal", "--json").stdout)["changed"]
+    assert changed["before"] != changed["after"]
+    swept = json.loads(run("show", "soft_dictionary", "--temperature", "1,0.1", "--json").stdout)["sweep"]
+    assert len(swept) == 2
+    beside = run("show", "money bank grows", "--beside", "river bank flows", "--json").stdout
+    assert json.loads(beside)["destinations"]["beside"]

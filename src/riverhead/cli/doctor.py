@@ -26,11 +26,14 @@ def doctor(format: str) -> None:
         return
     width = max(map(len, found))
     for name, value in found.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{model} ({state})" for model, state in value.items()) or "none fetched"
         click.echo(f"{name:<{width}}  {value}")
 
 
 def examine() -> dict[str, object]:
     """Everything the doctor says, by name."""
+    from riverhead.core import kernel
     from riverhead.transformer import store
 
     versions = {name: _version(name) for name in PACKAGES + OPTIONAL}
@@ -40,11 +43,12 @@ def examine() -> dict[str, object]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "platform": platform.platform(),
         "cores": os.cpu_count(),
-        "threads": os.environ.get("OMP_NUM_THREADS", "not limited (OMP_NUM_THREADS is not set)"),
-        "attention": "NumPy, " + _blas(),
+        "threads": kernel.threads_of(None),
+        "kernel": f"{kernel.path()} (of {', '.join(kernel.paths())})",
+        "matrix products": f"NumPy, {_blas()}",
         **{name: version or "not installed (optional)" for name, version in versions.items()},
         "cache": str(store.cache_folder()),
-        "models": ", ".join(f"{m.name} ({m.n_bytes:,} bytes)" for m in cached) or "none fetched",
+        "models": {model.name: model.problem or f"{model.n_bytes:,} bytes" for model in cached},
     }
 
 

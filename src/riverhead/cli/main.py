@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -60,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _run(argv: Sequence[str] | None) -> int:
+    _open_closed_streams()
     try:
         # Not riverhead.main(): click would turn a closed pipe into exit status 1 by itself.
         with riverhead.make_context("riverhead", list(sys.argv[1:] if argv is None else argv)) as context:
@@ -77,10 +79,19 @@ def _run(argv: Sequence[str] | None) -> int:
         # Whoever read our output has left, which is fine; the interpreter must not flush into it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except io.UnsupportedOperation:
+        return _say("error: standard output is closed; write to a file with -o, or open it", 3)
     except InputError as wrong:
         return _say(f"error: {wrong}", 2)
     except (RiverheadError, OSError, MemoryError) as failed:
         return _say(f"error: {str(failed) or type(failed).__name__}", 3)
+
+
+def _open_closed_streams() -> None:
+    """Give closed standard streams a file: an empty one to read, one that refuses what is written to it."""
+    for name, mode in (("stdin", "r"), ("stdout", "r"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _say(line: str, code: int) -> int:

@@ -46,12 +46,18 @@ def read_text(text: str | None, file: str | None) -> str:
             "give the text once: as an argument, as - for standard input, or with --file FILE"
         )
     if text is not None and text != "-":
-        return text
+        return _not_empty(text)
     with click.open_file(file or "-", "rb") as stream:
         data: bytes = stream.read(MAX_TEXT_BYTES + 1)
     if len(data) > MAX_TEXT_BYTES:
         raise InputError(f"the text has more than {MAX_TEXT_BYTES:,} bytes; no model reads as much")
     try:
-        return data.decode("utf-8").removesuffix("\n")
+        return _not_empty(data.decode("utf-8").removesuffix("\n"))
     except UnicodeDecodeError as wrong:
         raise InputError(f"the text is not UTF-8: byte {wrong.start} is {data[wrong.start]:#04x}") from None
+
+
+def _not_empty(text: str) -> str:
+    if not text.strip():
+        raise InputError("the text is empty: give at least one word")
+    return text

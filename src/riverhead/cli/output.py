@@ -16,7 +16,7 @@ from riverhead.errors import InputError
 if TYPE_CHECKING:
     from riverhead.scene import Scene
 
-__all__ = ["SUFFIXES", "Output", "write"]
+__all__ = ["SUFFIXES", "Output", "check", "format_of", "is_special", "write"]
 
 # what a file's ending says of the format, where --format does not
 SUFFIXES = {
@@ -94,20 +94,60 @@ def _print(scene: Scene, first: bool) -> None:
 
 
 def write(output: str | bytes, path: Path | None) -> None:
-    """Send ``output`` to standard output, or to ``path``: whole or not at all."""
+    """Send ``output`` to standard output or to ``path``: a file whole or not at all, a device straight."""
+    data = output if isinstance(output, bytes) else output.encode("utf-8")
     if path is None:
         sys.stdout.flush()
-        sys.stdout.buffer.write(output if isinstance(output, bytes) else output.encode("utf-8"))
+        sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
+    if is_special(path):
+        with open(path, "wb") as stream:
+            stream.write(data)
+        return
+    path = path.resolve()  # what a link points to is written, the link stays
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(handle, "wb") as file:
-            file.write(output if isinstance(output, bytes) else output.encode("utf-8"))
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes files that only their owner can read
+            file.write(data)
+        os.chmod(temporary, path.stat().st_mode if path.exists() else 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def _umask() -> int:
+    """What new files are not allowed, which can only be read by setting it; mkstemp allows only its owner."""
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
+
+
+def is_special(path: Path) -> bool:
+    """Whether ``path`` is a device or a pipe: written to, never replaced."""
+    return path.exists() and not path.is_file()
+
+
+def check(path: Path | None, format: str) -> None:
+    """Raise before any work is done where the output could not be written afterwards."""
+    if path is None:
+        if format == "png" and sys.stdout.isatty():
+            raise InputError("a png is not for a terminal: give a file with -o")
+    elif path.is_dir():
+        raise InputError(f"-o {path} is a folder; give a file in it")
+    elif not path.parent.is_dir():
+        raise FileNotFoundError(f"-o {path}: there is no folder {path.parent}")
+
+
+def format_of(path: Path) -> str:
+    """Return the format that a file's ending says.
+
+    >>> format_of(Path("board.svg"))
+    'svg'
+    """
+    try:
+        return SUFFIXES[path.suffix.lower()]
+    except KeyError:
+        endings = " ".join(sorted(SUFFIXES))
+        raise InputError(f"-o {path}: its ending says no format; use one of {endings}, or --format") from None

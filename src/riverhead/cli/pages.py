@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -32,18 +32,20 @@ def make(text: str | None, vectors: Path | None, asked: SimpleNamespace, output:
     toy = read_vectors(vectors) if vectors else example(text or "")
     switched = asked.no_scale or asked.causal or asked.settings or asked.temperature or asked.beside
     if asked.block is not None:
-        _block(_model(asked, needed=True), _text(text), asked, output)
-    elif switched:
-        _switches(_toy(toy, text), asked, output)
+        return _block(_model(asked, needed=True), _text(text), asked, output)
+    if switched:
+        return _switches(_toy(toy, text), asked, output)
+    if toy is not None:
+        _whiteboard(toy, asked, output)
+        if vectors is None:
+            text = toy.sentence or None  # it may have been called by its name
+    elif asked.no_model:
+        _toy(toy, text)
     else:
-        if toy is not None:
-            _whiteboard(toy, asked, output)
-        if not asked.no_model and text is not None and not (toy and output.format == "python"):
-            if toy is None:
-                say("No toy vectors for this text (--vectors FILE gives them): straight to the real model.")
-            _heads(_model(asked, needed=toy is None), text, asked, output)
-        elif toy is None:
-            _toy(toy, text)
+        say("No toy vectors for this text (--vectors FILE gives them): straight to the real model.")
+    if asked.asks_model or not (asked.no_model or text is None or (toy and output.format == "python")):
+        _heads(_model(asked, needed=toy is None or asked.asks_model), _text(text), asked, output)
+    return None
 
 
 def _text(text: str | None) -> str:
@@ -64,7 +66,11 @@ def _toy(toy: Example | None, text: str | None) -> Example:
 def _page(name: str, derivation: Derivation, scene: Scene, output: Output) -> None:
     from riverhead.derivation import script
 
-    output.page(name, scene, json.loads(derivation.to_json()), lambda: script(derivation))
+    output.page(name, scene, _data(derivation), lambda: script(derivation))
+
+
+def _data(derivation: Derivation) -> Any:
+    return json.loads(derivation.to_json())
 
 
 def _whiteboard(toy: Example, asked: SimpleNamespace, output: Output) -> None:
@@ -77,14 +83,15 @@ def _whiteboard(toy: Example, asked: SimpleNamespace, output: Output) -> None:
 
 def _switches(toy: Example, asked: SimpleNamespace, output: Output) -> None:
     """What the switches change, and nothing else: before → after."""
-    from riverhead.derivation import apply_setting, changed, destinations, example, sweep
+    from riverhead.derivation import apply_setting, changed, destinations, example, script, sweep
 
     before = toy.derive()
     focus = asked.focus or toy.focus
     if asked.beside is not None:
         other = _toy(example(asked.beside), asked.beside).derive()
         word = focus or _shared(before, other)
-        return output.page("destinations", destinations(before, other, word, digits=asked.digits), None)
+        both = {"of": _data(before), "beside": _data(other), "word": word}
+        return output.page("destinations", destinations(before, other, word, digits=asked.digits), both)
     for setting in asked.settings:
         toy = apply_setting(toy, setting)
     options = {"scale": 1.0} if asked.no_scale else {}
@@ -94,10 +101,12 @@ def _switches(toy: Example, asked: SimpleNamespace, output: Output) -> None:
         options["temperature"] = asked.temperature[0]
     after = toy.derive(**options)
     if len(asked.temperature) > 1:
+        runs = [after.but(temperature=temperature) for temperature in asked.temperature]
         scene = sweep(after, asked.temperature, focus=focus, digits=asked.digits)
-    else:
-        scene = changed(before, after, digits=asked.digits)
-    return _page("changed", after, scene, output)
+        return output.page("sweep", scene, [_data(run) for run in runs], lambda: script(after))
+    scene = changed(before, after, digits=asked.digits)
+    data = {"before": _data(before), "after": _data(after)}
+    return output.page("changed", scene, data, lambda: script(after))
 
 
 def _shared(a: Derivation, b: Derivation) -> str:
@@ -131,7 +140,7 @@ def _agrees(name: str) -> bool:
 
     if name not in KNOWN or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    say(f"\nThe same in a real model. {KNOWN[name].terms}.")
+    say(f"\nA real model reads it too. {KNOWN[name].terms}.")
     return click.confirm("Fetch it now?", default=True, err=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import click
 
 from riverhead.cli.options import format_option, read_text, text_options
-from riverhead.cli.output import SUFFIXES, Output
+from riverhead.cli.output import Output, check, format_of, is_special
 
 __all__ = ["show"]
 
@@ -30,10 +31,19 @@ Examples:
 
 def temperatures(ctx: click.Context, option: click.Parameter, value: str | None) -> tuple[float, ...]:
     """Read one temperature, or several separated by commas."""
+    if value is None:
+        return ()
     try:
-        return tuple(float(part) for part in value.split(",")) if value else ()
+        return tuple(float(part) for part in value.split(","))
     except ValueError:
         raise click.BadParameter(f"{value!r} is not a number, nor numbers separated by commas") from None
+
+
+def head_name(ctx: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """Refuse what is no head's name before anything is printed."""
+    if value is not None and not re.fullmatch(r"L\d+\.H\d+", value):
+        raise click.BadParameter(f"{value!r} is no head; they are named like L9.H7, layer and head from 0")
+    return value
 
 
 @click.command(epilog=EXAMPLES)
@@ -48,9 +58,16 @@ def temperatures(ctx: click.Context, option: click.Parameter, value: str | None)
 @click.option("--set", "settings", multiple=True, metavar="k.WORD=0,2", help="What changes with this vector.")
 @click.option("--beside", metavar="SENTENCE", help="A second toy sentence: where the shared word ends up.")
 @click.option("--model", "name", default="smollm2", show_default=True, help="A model's name, or a GGUF file.")
-@click.option("--head", metavar="L9.H7", help="The head to derive; the default is the most telling one.")
+@click.option(
+    "--head",
+    metavar="L9.H7",
+    callback=head_name,
+    help="The head to derive; the default is the most telling one.",
+)
 @click.option("--control", metavar="TEXT", help="The same heads on a second sentence.")
-@click.option("--block", type=int, help="One block of the model: shapes, and what each part added.")
+@click.option(
+    "--block", type=click.IntRange(0), help="One block of the model: shapes, and what each part added."
+)
 @click.option("--no-model", is_flag=True, help="The whiteboard alone.")
 @click.option("--yes", is_flag=True, help="Fetch the model without asking.")
 @click.option("--offline", is_flag=True, help="Never touch the network.")
@@ -65,14 +82,42 @@ def show(text: str | None, file: str | None, vectors: Path | None, **asked: Any)
     """
     from riverhead.cli import pages
 
-    path: Path | None = asked["output"]
-    if (
-        path is not None
-        and click.get_current_context().get_parameter_source("format") is click.core.ParameterSource.DEFAULT
-    ):
-        asked["format"] = SUFFIXES.get(path.suffix.lower(), asked["format"])
+    given = {name for name in asked if _was_given(name)}
+    _refuse_what_would_be_ignored(given | ({"vectors"} if vectors else set()))
+    path: Path | None = None if asked["output"] == Path("-") else asked["output"]
+    if path is not None and "format" not in given and not is_special(path):
+        asked["format"] = format_of(path)
+    check(path, asked["format"])
     output = Output(asked["format"], path, "riverhead.show/1")
     if vectors is None or text is not None or file is not None:
         text = read_text(text, file)
-    pages.make(text, vectors, SimpleNamespace(**asked), output)
+    pages.make(text, vectors, SimpleNamespace(**asked, asks_model=bool(given & MODEL)), output)
     output.close()
+
+
+# what is asked of the whiteboard, of the model, and of neither together
+SWITCHES = {"no_scale", "causal", "temperature", "settings"}
+MODEL = {"name", "head", "control", "block"}
+
+
+def _was_given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source not in (None, click.core.ParameterSource.DEFAULT)
+
+
+def _refuse_what_would_be_ignored(given: set[str]) -> None:
+    """No option is ever dropped in silence: two that cannot both be met are a usage error."""
+    for some, others in (
+        (SWITCHES | {"beside"}, MODEL),
+        ({"no_model"}, MODEL | {"yes"}),
+        ({"beside"}, SWITCHES | {"vectors"}),
+        ({"block"}, {"head", "control", "full"}),
+    ):
+        if given & some and given & others:
+            one, other = (
+                FLAGS.get(min(given & group), f"--{min(given & group)}") for group in (some, others)
+            )
+            raise click.UsageError(f"{one} and {other} cannot both be met: ask for one at a time")
+
+
+FLAGS = {"name": "--model", "no_scale": "--no-scale", "no_model": "--no-model", "settings": "--set"}
