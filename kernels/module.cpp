@@ -6,20 +6,16 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "problem.hpp"
+#include "isas.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace riverhead {
-#define ISA(name) Outcome run_##name(const Problem&, const Results&, int, const Poll&);
-RIVERHEAD_ISAS
-#undef ISA
 namespace {
 
 constexpr int64_t MAX_WIDTH = 1 << 20;  // of d_k and d_v: no product of sizes overflows below it
@@ -28,34 +24,6 @@ using Input = nb::ndarray<nb::ro, nb::device::cpu>;
 using Offsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Vector = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Output = nb::ndarray<nb::c_contig, nb::device::cpu>;
-
-const std::map<std::string, Run>& compiled() {
-    static const std::map<std::string, Run> runs{
-#define ISA(name) {#name, run_##name},
-        RIVERHEAD_ISAS
-#undef ISA
-    };
-    return runs;
-}
-
-bool supported(const std::string& isa) {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (isa == "avx512")
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma");
-    if (isa == "avx2") return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
-#endif
-    return compiled().count(isa) != 0;
-}
-
-// The instruction sets this processor runs, best first.
-std::vector<std::string> isas() {
-    std::vector<std::string> found;
-    for (const char* isa : {"avx512", "avx2", "neon", "base"})
-        if (compiled().count(isa) && supported(isa)) found.emplace_back(isa);
-    return found;
-}
 
 // (..., heads, rows, columns), the leading axes folded into the offsets of the batch items.
 Array array(const Input& x, const Offsets& batch, Type type) {
