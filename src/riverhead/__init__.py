@@ -7,29 +7,42 @@ from riverhead import display
 from riverhead._version import __version__
 
 if TYPE_CHECKING:
-    from riverhead.core import Attention, KVCache, MultiHead, attention, attention_gradient
+    from riverhead.core import (
+        Attention,
+        AttentionMap,
+        KVCache,
+        MultiHead,
+        attend,
+        attention,
+        attention_gradient,
+        merge_maps,
+    )
     from riverhead.derivation import Derivation, board, derive, example
     from riverhead.errors import RiverheadError
     from riverhead.transformer import Model, Reading, load
 
 _ROOMS = {  # public name: the room it lives in, opened on first use so that `import riverhead` stays light
     "Attention": "core",
+    "AttentionMap": "core",
     "Derivation": "derivation",
     "KVCache": "core",
     "Model": "transformer",
     "MultiHead": "core",
     "Reading": "transformer",
     "RiverheadError": "errors",
+    "attend": "core",
     "attention": "core",
     "attention_gradient": "core",
     "board": "derivation",
     "derive": "derivation",
     "example": "derivation",
     "load": "transformer",
+    "merge_maps": "core",
 }
 
 __all__ = [
     "Attention",
+    "AttentionMap",
     "Derivation",
     "KVCache",
     "Model",
@@ -37,12 +50,14 @@ __all__ = [
     "Reading",
     "RiverheadError",
     "__version__",
+    "attend",
     "attention",
     "attention_gradient",
     "board",
     "derive",
     "example",
     "load",
+    "merge_maps",
     "show",
 ]
 
