@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riverhead.core.border import Floats
 from riverhead.core.inputs import check_sinks
-from riverhead.core.job import Job, Pairs
+from riverhead.core.job import Job
 from riverhead.core.map import AttentionMap
 from riverhead.core.tiles import logs
 from riverhead.errors import InputError
@@ -73,7 +73,7 @@ def _check_alike(parts: list[AttentionMap]) -> None:
         alike = {name: (getattr(first._job, name), getattr(job, name)) for name in SAME}
         alike["d_v"] = first._job.v.shape[-1], job.v.shape[-1]
         alike["the choice of heads"] = first._heads.tolist(), part._heads.tolist()
-        alike["pairs"] = first._job.pairs is not None, job.pairs is not None
+        alike["pairs"] = "pair_weight" in first._statistics, "pair_weight" in part._statistics
         for name, (one, other) in alike.items():
             if one != other:
                 raise InputError(
@@ -112,7 +112,7 @@ def _whole(jobs: list[Job]) -> Job:
         mask=_cells([job.mask for job in jobs], sizes, first, True),
         bias=_cells([job.bias for job in jobs], sizes, first, first.dtype.type(0)),
         lengths=_lengths(jobs, sizes),
-        pairs=None if first.pairs is None else _pairs([job.pairs for job in jobs if job.pairs], sizes),
+        pairs=None,  # they have been summed
     )
 
 
@@ -152,15 +152,6 @@ def _lengths(jobs: list[Job], sizes: list[int]) -> NDArray[np.int64] | None:
         total += seen
         ended |= seen < size
     return total
-
-
-def _pairs(pairs: list[Pairs], sizes: list[int]) -> Pairs:
-    """For each query its keys in every part, counted from the first key of the whole."""
-    rows = [np.repeat(np.arange(len(start) - 1), np.diff(start)) for start, _ in pairs]
-    keys = [key + before for (_, key), before in zip(pairs, np.cumsum([0, *sizes[:-1]]), strict=True)]
-    order = np.argsort(np.concatenate(rows), kind="stable")
-    start: NDArray[np.int64] = np.sum([start for start, _ in pairs], axis=0)
-    return Pairs(start, np.concatenate(keys)[order])
 
 
 def _rows(job: Job, heads: NDArray[np.intp], parts: list[Statistics]) -> Statistics:
@@ -215,14 +206,14 @@ def _rank(job: Job, heads: NDArray[np.intp], statistics: Statistics, parts: list
     found = np.full((*keys.shape[:-1], job.top), -1, np.int32)
     weights = np.zeros(found.shape, job.dtype)
     step = max(1, GATHERED // max(keys.shape[-1] * job.q.shape[-1], 1))
-    for where in np.ndindex(heads.shape):
+    for where in np.ndindex(heads.shape) if job.k.shape[-2] else ():
         head, lse = job.head(int(heads[where])), statistics["lse"][where]
         for first in range(0, keys.shape[-2], step):
             rows = np.arange(first, min(first + step, keys.shape[-2]))
-            key = np.where(np.isnan(lse[rows, None]), -1, keys[where][rows])  # NaN has no order, and no keys
+            key = keys[where][rows]
             log = np.where(key < 0, -np.inf, logs(head, lse, rows, np.maximum(key, 0)))
             best = np.lexsort((key, -log), axis=-1)[:, : job.top]
             found[where][rows] = np.take_along_axis(key, best, axis=-1)
             weights[where][rows] = np.exp(np.take_along_axis(log, best, axis=-1))
-    weights[np.isnan(statistics["lse"])] = np.nan
+    weights[np.isnan(statistics["lse"])] = np.nan  # which has no order, and no keys
     statistics |= {"top_key": found, "top_weight": weights}
