@@ -103,6 +103,8 @@ def roofline() -> None:
     """What the processor's matrix product reaches, by the libraries at hand."""
     a = torch.randn(1024, 1024)
     n = a.numpy()
+    for path in kernel.paths()[:-1]:
+        print(f"  {path + ' tile product':24}{'':15}{kernel._kernel.peak(path) / 1e9:8.1f} GF/s")
     for name, work in (("torch sgemm 1024", lambda: a @ a), ("numpy sgemm 1024", lambda: n @ n)):
         work()
         spent = median(cpu_seconds(work) for _ in range(9))

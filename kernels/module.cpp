@@ -129,6 +129,18 @@ void run(const std::string& isa, const Input& q, const Input& k, const Input& v,
 NB_MODULE(_kernel, m) {
     m.doc() = "The fused pass, compiled; riverhead.core.kernel is its only caller.";
     m.def("isas", &riverhead::isas, "The instruction sets this processor runs, best first.");
+    m.def(
+        "peak",
+        [](const std::string& isa) {
+            static const std::map<std::string, double (*)()> peaks{
+#define ISA(name) {#name, peak_##name},
+                RIVERHEAD_ISAS
+#undef ISA
+            };
+            if (!supported(isa)) throw std::invalid_argument("no kernel for " + isa);
+            return peaks.at(isa)();
+        },
+        "isa"_a, "Floating-point operations a second of the tile product alone: the ceiling of `run` on one thread.");
     m.def("run", &riverhead::run, "isa"_a, "q"_a, "k"_a, "v"_a, "batch"_a, "bfloat"_a, "scale"_a, "mask"_a.none(),
           "bias"_a.none(), "alibi"_a.none(), "sinks"_a.none(), "lengths"_a.none(), "softcap"_a, "causal"_a, "offset"_a,
           "window"_a, "top"_a, "pairs"_a.none(), "outputs"_a, "n_threads"_a, "progress"_a.none());

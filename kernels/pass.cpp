@@ -550,4 +550,23 @@ Outcome JOIN(run_, RIVERHEAD_ISA)(const Problem& p, const Results& r, int n_thre
     return Outcome::done;
 }
 
+// The ceiling: floating-point operations a second of the tile product alone, its operands in the first-level cache.
+double JOIN(peak_, RIVERHEAD_ISA)() {
+    constexpr int64_t K = 64, ROUNDS = 200000;
+    alignas(64) static float A[MR * K], B[K * NR];
+    for (float& x : A) x = 1e-3f;
+    for (float& x : B) x = 1e-3f;
+    vf c[MR][NV] = {};
+    const auto start = std::chrono::steady_clock::now();
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        multiply<NV>(K, A, K, B, NR, c);
+        asm volatile("" ::: "memory");  // the operands may have changed: nothing is carried over
+    }
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    volatile float kept = 0;
+    for (const auto& row : c)
+        for (const vf& x : row) kept = kept + x[0];
+    return 2.0 * MR * NR * K * ROUNDS / spent.count();
+}
+
 }  // namespace riverhead

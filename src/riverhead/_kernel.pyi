@@ -6,6 +6,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 def isas() -> list[str]: ...
+def peak(isa: str) -> float: ...
 def run(
     isa: str,
     q: NDArray[Any],
