@@ -7,7 +7,9 @@
 #include "problem.hpp"
 
 namespace riverhead {
-#define ISA(name) Outcome run_##name(const Problem&, const Results&, int, const Poll&);
+#define ISA(name)                                                         \
+    Outcome run_##name(const Problem&, const Results&, int, const Poll&); \
+    double peak_##name();
 RIVERHEAD_ISAS
 #undef ISA
 
@@ -31,6 +33,16 @@ inline bool supported(const std::string& isa) {
                __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 #endif
     return compiled().count(isa) != 0;
+}
+
+// Floating-point operations a second of the tile product alone: the ceiling of a run on one thread.
+inline double peak(const std::string& isa) {
+    static const std::map<std::string, double (*)()> peaks{
+#define ISA(name) {#name, peak_##name},
+        RIVERHEAD_ISAS
+#undef ISA
+    };
+    return peaks.at(isa)();
 }
 
 // Best first.

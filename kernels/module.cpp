@@ -132,13 +132,8 @@ NB_MODULE(_kernel, m) {
     m.def(
         "peak",
         [](const std::string& isa) {
-            static const std::map<std::string, double (*)()> peaks{
-#define ISA(name) {#name, peak_##name},
-                RIVERHEAD_ISAS
-#undef ISA
-            };
-            if (!supported(isa)) throw std::invalid_argument("no kernel for " + isa);
-            return peaks.at(isa)();
+            if (!riverhead::supported(isa)) throw std::invalid_argument("no kernel for " + isa);
+            return riverhead::peak(isa);
         },
         "isa"_a, "Floating-point operations a second of the tile product alone: the ceiling of `run` on one thread.");
     m.def("run", &riverhead::run, "isa"_a, "q"_a, "k"_a, "v"_a, "batch"_a, "bfloat"_a, "scale"_a, "mask"_a.none(),
