@@ -1,5 +1,8 @@
 """HTML and its MathML: balanced, without scripts or network, every token read back as it was."""
 
+import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -160,6 +163,36 @@ def test_a_text_that_begins_with_a_formula_shows_it_tall():
     half = Fraction(plain(1), plain(2))
     assert part(Text((half, " of it"))).startswith('<p><math displaystyle="true"><mfrac>')
     assert part(Text(("it is ", half))).startswith("<p>it is <math><mfrac>")
+
+
+def test_a_long_formula_may_break_at_its_signs_and_a_cell_keeps_its_own_whole():
+    total = Row(tuple(item for n in range(9) for item in (Operator("+"), plain(100 + n)))[1:])
+    assert part(Text(("3 Spend it: ", total), "heading")).count("</math>\u200b<math>") == 8
+    assert part(Text(("3 Spend it:  ", total), "heading")).count("</math>\u200b<math>") == 8
+    assert part(Table((None,), ((total,),))).count("<math>") == 1
+
+
+def test_a_narrow_window_breaks_no_number_and_no_short_label(tmp_path):
+    """Twelve columns in 300 pixels: every row but that of the long token is one line high."""
+    if shutil.which("chromium") is None:
+        pytest.skip("needs chromium")
+    n = 12
+    labels = (*(f"river bank {j}" for j in range(n - 1)), "x" * 200)
+    cells = tuple(tuple(fixed(0.634 + j) for j in range(n)) for _ in labels)
+    shown = render(Scene("", (Matrix(Symbol("S"), labels, (*labels[:-1], "k"), cells),)), "html-fragment")
+    measure = (
+        "document.title=[...document.querySelectorAll('tr')].map(r=>Math.round(r.offsetHeight))"
+        "+';'+document.querySelector('.scroll').offsetWidth"
+    )
+    page = tmp_path / "page.html"
+    page.write_text(f"<!doctype html><div style='width:300px'>{shown}</div><script>{measure}</script>")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", f"--user-data-dir={tmp_path}/user"]
+    dom = subprocess.run(["chromium", *flags, page.as_uri()], capture_output=True, text=True, timeout=120)
+    heights, width = re.search("<title>(.*);(.*)</title>", dom.stdout).groups()
+    *rows, long = map(int, heights.split(","))
+    assert max(rows) < 40  # a line of 24 pixels and its padding
+    assert long > 60
+    assert int(width) <= 300
 
 
 @pytest.mark.parametrize("token", HOSTILE)

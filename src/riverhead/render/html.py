@@ -19,6 +19,9 @@ from riverhead.scene import Bar, Cell, Code, Fold, Formula, Heatmap, Math, Matri
 
 __all__ = ["fragment", "page"]
 
+BREAK = "\u200b"  # a line may end here
+LONG = 30  # characters of a cell that stay on one line; the table scrolls
+
 # Every rule begins with .riverhead, so that a fragment leaves the page around it alone. Colours are the
 # page's own, light or dark; shades are see-through.
 STYLE = """
@@ -32,10 +35,12 @@ STYLE = """
 .riverhead dl{display:grid;grid-template-columns:max-content 1fr;gap:.2em 1.2em;margin-left:1.5em}
 .riverhead dd{margin:0}
 .riverhead .scroll{overflow-x:auto;margin:.8em 0}
-.riverhead table{border-collapse:collapse;font-size:1em;font-variant-numeric:tabular-nums;color:inherit}
+.riverhead table{border-collapse:collapse;font-size:1em;font-variant-numeric:tabular-nums;color:inherit;
+overflow-wrap:normal}
 .riverhead caption{text-align:left;padding:.2em 0}
 .riverhead th,.riverhead td{padding:.25em .8em;text-align:left;vertical-align:baseline;border:0;
-white-space:pre-wrap;background:none;color:inherit;min-width:max-content}
+white-space:pre;background:none;color:inherit}
+.riverhead td.long,.riverhead th.long{white-space:pre-wrap;overflow-wrap:anywhere;min-width:18em}
 .riverhead thead th{border-bottom:1px solid;font-weight:600}
 .riverhead tbody th{font-weight:400}
 .riverhead .n{text-align:right}
@@ -54,6 +59,7 @@ white-space:pre-wrap;background:none;color:inherit;min-width:max-content}
 .riverhead .head p{margin-left:auto}
 .riverhead *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 @media print{.riverhead .scroll,.riverhead pre{overflow:visible;white-space:pre-wrap}
+.riverhead th,.riverhead td{padding:.25em .5em;white-space:pre-wrap;overflow-wrap:anywhere}
 .riverhead tr,.riverhead figure,.riverhead .formula{break-inside:avoid}
 .riverhead h2{break-after:avoid}.riverhead details::details-content{content-visibility:visible}}
 """.replace("ACCENT", ACCENT).strip()
@@ -101,8 +107,10 @@ def words(text: str) -> str:
 
 
 def inline(run: str | Math, display: bool = False) -> str:
-    """Return words or a formula within a line."""
-    return words(run) if isinstance(run, str) else mathml(run, display)
+    """Return words or a formula within a line; no browser breaks a ``<math>``, so a long one is several."""
+    if isinstance(run, str):
+        return words(run)
+    return BREAK.join(mathml(piece, display) for piece in pieces(run, long=24))
 
 
 class HTML(Walker[str]):
@@ -125,12 +133,11 @@ class HTML(Walker[str]):
             return tag("p", *inside, class_="note" if part.role == "note" else None)
         runs, formula = aside(part)
         heading = tag(f"h{self.heading + 1}", *map(inline, runs))
-        return heading if formula is None else tag("div", heading, tag("p", mathml(formula)), class_="head")
+        return heading if formula is None else tag("div", heading, tag("p", inline(formula)), class_="head")
 
     def formula(self, part: Formula) -> str:
         """A formula, broken at its signs where it is long, over what its symbols mean."""
-        lines = (mathml(piece, display=True) for piece in pieces(part.math))
-        shown = tag("div", " ".join(lines), class_="formula")
+        shown = tag("div", inline(part.math, display=True), class_="formula")
         terms = [tag("dt", mathml(symbol)) + tag("dd", words(meaning)) for symbol, meaning in part.terms]
         return shown + (tag("dl", *terms) if terms else "")
 
@@ -168,7 +175,9 @@ def _drawing(caption: str, said: str, width: float, height: float, shapes: str) 
 
 def _table(shown: Grid) -> str:
     caption = tag("caption", words(shown.caption)) if shown.caption else ""
-    head = [tag("th", _cell(cell), scope="col", class_=_side(shown, j)) for j, cell in enumerate(shown.head)]
+    head = [
+        tag("th", _cell(cell), scope="col", class_=_marks(shown, -1, j)) for j, cell in enumerate(shown.head)
+    ]
     named = any(cell not in (None, "") for cell in shown.head)
     rows = [_row(shown, i) for i in range(len(shown.rows))]
     body = (tag("thead", tag("tr", *head)) if named else "", tag("tbody", "\n".join(rows)))
@@ -183,15 +192,17 @@ def _row(shown: Grid, i: int) -> str:
 def _data(shown: Grid, i: int, j: int) -> str:
     cell = shown.rows[i][j]
     if j == 0 and not shown.right[0]:
-        return tag("th", _cell(cell), scope="row")
-    marks = " ".join(filter(None, (_side(shown, j), "spot" if shown.spot == (i, j) else None)))
+        return tag("th", _cell(cell), scope="row", class_=_marks(shown, i, j))
     weight = clamp(cell.value) if shown.shade and isinstance(cell, Number) else 0
     shade = f"background:rgba(47,125,225,{0.65 * weight:.3f})" if weight else None
-    return tag("td", _cell(cell), class_=marks or None, style=shade)
+    return tag("td", _cell(cell), class_=_marks(shown, i, j), style=shade)
 
 
-def _side(shown: Grid, j: int) -> str | None:
-    return "n" if shown.right[j] else None
+def _marks(shown: Grid, i: int, j: int) -> str | None:
+    cell = shown.rows[i][j] if i >= 0 else shown.head[j]
+    long = isinstance(cell, str) and len(cell) > LONG
+    marks = {"n": shown.right[j], "long": long, "spot": shown.spot == (i, j)}
+    return " ".join(name for name, holds in marks.items() if holds) or None
 
 
 def _cell(cell: Cell) -> str:
@@ -204,5 +215,7 @@ def _cell(cell: Cell) -> str:
             return tag("span", bar, class_="bar", role="img", aria_label=f"{share:.0%}")
         case Number():
             return words(cell.text)
+        case str():
+            return words(cell)
         case _:
-            return inline(cell)
+            return mathml(cell)
