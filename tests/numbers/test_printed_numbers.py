@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from riverhead.errors import InputError
 from riverhead.numbers import Interval, Rounding, Verdict, fixed, judge, plain, read, significant
 
+everything = st.floats(allow_nan=False, allow_infinity=False)
 finite = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e12, max_value=1e12)
 decimals = st.integers(0, 9)
 
@@ -23,11 +24,32 @@ def halfway(value: float, text: str) -> Fraction:
     return abs(Fraction(number.value) - Fraction(value)) / (Fraction(number.unit) / 2)
 
 
-@given(finite, decimals)
+@given(everything, decimals)
 def test_a_fixed_number_is_the_nearest_with_its_digits(value: float, digits: int) -> None:
     text = fixed(value, digits).text
     assert halfway(value, text) <= 1
-    assert len(text.partition(".")[2]) == digits
+    assert len(text.partition("e")[0].partition(".")[2]) == digits
+
+
+@given(everything, decimals)
+def test_no_number_is_longer_than_a_float_has_digits(value: float, digits: int) -> None:
+    """15 digits before the point, the places asked for, a point, a sign; or 17 and e−308."""
+    for number in (fixed(value, digits), plain(value), significant(value, 1 + digits)):
+        assert len(number.text) <= 26
+
+
+@pytest.mark.parametrize(
+    ("value", "places", "short"),
+    [
+        (1e300, "1.000e300", "1e300"),
+        (-1e15, "−1.000e15", "−1e15"),
+        (1234567890123456.0, "1.235e15", "1.234567890123456e15"),
+        (999999999999999.0, "999999999999999.000", "999999999999999"),
+        (5e-324, "0.000", "5e-324"),
+    ],
+)
+def test_large_numbers_are_scientific(value: float, places: str, short: str) -> None:
+    assert (fixed(value, 3).text, plain(value).text) == (places, short)
 
 
 @given(finite.filter(lambda x: abs(x) > 1e-9), st.integers(1, 9))
@@ -38,7 +60,7 @@ def test_a_significant_number_is_the_nearest_with_its_digits(value: float, digit
         assert read(text).digits == digits
 
 
-@given(finite)
+@given(everything)
 def test_a_plain_number_reads_back_as_itself(value: float) -> None:
     assert float(plain(value).text.replace("−", "-")) == value
 
@@ -51,6 +73,8 @@ def test_a_plain_number_reads_back_as_itself(value: float) -> None:
         (999.96, 4, "1000"),
         (-0.00004, 3, "−0.0000400"),
         (1e12, 3, "1.00e12"),
+        (434921.0, 4, "434921"),
+        (999999999.0, 1, "1e9"),
     ],
 )
 def test_significant_digits_at_the_edges(value: float, digits: int, text: str) -> None:
