@@ -33,6 +33,11 @@ def split(index: Any, shape: tuple[int, ...]) -> tuple[list[Part], int | None]:
     before, after = given[:at], given[at + 1 :]
     unsaid = [slice(None)] * (len(shape) - len(before) - len(after))
     parts = [_part(*axis) for axis in zip(names, [*before, *unsaid, *after], shape, strict=True)]
+    lists = [part.shape for part in parts if isinstance(part, np.ndarray)]
+    try:
+        np.broadcast_shapes(*lists)
+    except ValueError as error:
+        raise InputError(f"lists of shapes {', '.join(map(str, lists))} do not broadcast together") from error
     return parts, None if at <= len(shape) - 2 and not after else at
 
 

@@ -32,7 +32,8 @@ def merge_maps(parts: Iterable[AttentionMap], *, sinks: ArrayLike | None = None)
     A part over the keys from a on is ``attend(q, k[a:b], v[a:b], offset=offset - a, ...)``; query 0 stands at
     the key ``offset`` of the whole, T_k − T_q where the last query sees the last key. So each part says where
     its keys stand, and may be given in any place. Merged maps merge again. What a key received is made from
-    q, k and the merged lse when it is asked for; k and v are copied, once.
+    q, k and the merged lse when it is asked for; k and v are copied, once. A query to which every key of a
+    part scores −∞ is NaN there, and so in the merge.
 
     ``sinks`` (H,) take their weight once: they are given here, at the last merge, and to no part. Raises
     `InputError` naming the parts that overlap, that leave a gap, or that were made in different ways.
