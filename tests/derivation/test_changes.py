@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -274,3 +275,16 @@ def test_cosines_of_vectors_near_the_ends_of_float64() -> None:
     assert cosine(np.array([1e300, 0.0]), np.array([1e300, 1e300])) == pytest.approx(2**-0.5)
     assert cosine(np.array([1e-300]), np.array([-1e-300])) == -1
     assert cosine(np.zeros(3), np.ones(3)) is None
+
+
+@pytest.mark.parametrize(("T", "d"), [(2, 4_096), (1, 7), (11, 7)])
+def test_the_plane_of_wide_vectors_takes_memory_for_the_vectors_not_for_their_square(T: int, d: int) -> None:
+    rows = np.random.default_rng(3).standard_normal((T, d))
+    tracemalloc.start()
+    plane = Projection(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 * (T + 3) * d * 8 + 50_000  # some copies of the rows; d × d numbers are 134 MB at 4,096
+    np.testing.assert_allclose(plane.axes @ plane.axes.T, np.eye(2), atol=1e-12)  # rounding of one product
+    spread = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)
+    assert plane.share == pytest.approx((spread[:2] ** 2).sum() / max((spread**2).sum(), 1e-300) or 1)

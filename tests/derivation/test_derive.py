@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -246,3 +247,33 @@ def test_torch_is_never_imported() -> None:
         "import riverhead.derivation, sys; sys.exit(any(m in sys.modules for m in ('torch', 'rich', 'gguf')))"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("operands", "says"),
+    [
+        (  # 2 × 3,000 numbers each way would make q 9 million
+            {"x": [[1.0]] * 3_000, "x_k": [[1.0]], "W_q": [[1.0] * 3_000], "W_k": [[1.0] * 3_000]},
+            "q has 9,000,000 numbers",
+        ),
+        (  # 3,000 heads share the one value
+            {"q": np.ones((3_000, 1, 1)), "k": np.ones((1, 1, 1)), "v": np.ones((1, 1, 3_000))},
+            "v of 3000 heads has 9,000,000 numbers",
+        ),
+        (
+            {"e": [[1.0]] * 500, "W_o": [[1.0] * 5_000]},
+            "y has 2,500,000 numbers",
+        ),
+    ],
+)
+def test_a_step_larger_than_its_operands_is_refused_before_it_is_made(
+    operands: dict[str, object], says: str
+) -> None:
+    if "x" in operands:
+        operands = operands | {"W_v": [[1.0]]}
+    tracemalloc.start()
+    with pytest.raises(InputError, match=says):
+        derive(**operands)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10_000_000  # the step itself is 20 MB and more

@@ -11,7 +11,19 @@ from numpy.typing import NDArray
 
 from riverhead.errors import DtypeError, InputError, ShapeError
 
-__all__ = ["Bools", "Grid", "Rows", "flags", "freeze", "grid", "number", "rows", "split", "whole"]
+__all__ = [
+    "Bools",
+    "Grid",
+    "Rows",
+    "check_size",
+    "flags",
+    "freeze",
+    "grid",
+    "number",
+    "rows",
+    "split",
+    "whole",
+]
 
 Rows = tuple[tuple[float, ...], ...]  # (T, d)
 Grid = tuple[Rows, ...]  # (H, T, d)
@@ -58,7 +70,7 @@ def flags(name: str, value: Any) -> Bools:
         array = array[0]
     if array.ndim not in (2, 3) or not array.size:
         raise ShapeError(f"{name} has {_axes(array)}; it needs (T_q, T_k) or (heads, T_q, T_k)")
-    _check_size(name, array.size)
+    check_size(name, array.size)
     array = array if array.ndim == 3 else array[None]
     return tuple(tuple(tuple(bool(cell) for cell in row) for row in head) for head in array)
 
@@ -92,7 +104,7 @@ def _numbers(name: str, value: Any) -> NDArray[np.float64]:
     """Return any nesting of finite numbers as a float64 array."""
     value = _on_cpu(value)
     _check_nested(name, value, number)
-    _check_size(name, math.prod(getattr(value, "shape", ())))
+    check_size(name, math.prod(getattr(value, "shape", ())))
     try:
         array = np.asarray(value, dtype=np.float64 if isinstance(value, list | tuple) else None)
     except (TypeError, ValueError) as error:
@@ -108,7 +120,8 @@ def _numbers(name: str, value: Any) -> NDArray[np.float64]:
     return array
 
 
-def _check_size(name: str, size: int) -> None:
+def check_size(name: str, size: int) -> None:
+    """Raise `InputError` where ``name`` would have more numbers than are kept."""
     if size > MOST_NUMBERS:
         raise InputError(f"{name} has {size:,} numbers; a derivation takes up to {MOST_NUMBERS:,} at a time")
 

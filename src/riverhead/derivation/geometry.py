@@ -66,7 +66,8 @@ class Projection:
             self.center, self.axes, self.share = np.zeros(width), np.eye(2, width), 1.0
             return
         self.center = rows.mean(axis=0)
-        _, spread, directions = np.linalg.svd(rows - self.center)
+        flat = np.vstack((rows - self.center, np.zeros(width)))  # one vector alone has two directions too
+        _, spread, directions = np.linalg.svd(flat, full_matrices=False)  # (T + 1, d), never (d, d)
         signs = np.sign(
             [axis[np.abs(axis).argmax()] for axis in directions[:2]]
         )  # the same way up every time

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-from riverhead.derivation.arrays import Bools, Grid, Rows, flags, grid, number, rows, whole
+from riverhead.derivation.arrays import Bools, Grid, Rows, check_size, flags, grid, number, rows, whole
 from riverhead.derivation.tokens import texts, tokens
 from riverhead.errors import InputError, ShapeError
 from riverhead.numbers import Rounding
@@ -202,6 +202,17 @@ def _check_axes(g: Given) -> None:
             f"{H} heads × {g.T_q} queries × {g.T_k} keys are {H * g.T_q * g.T_k:,} scores, and every step "
             f"keeps them; up to {MOST_CELLS:,} fit: give one head, or the one query in question"
         )
+    _check_made(g)
+
+
+def _check_made(g: Given) -> None:
+    """Small operands may make a large step, or share one among many heads."""
+    heads = f" of {g.n_heads} heads" * (g.n_heads > 1)
+    made = {"q": g.T_q * g.d_k, "k": g.T_k * g.d_k, "v": g.T_k * g.d_v, "out": g.T_q * g.d_v}
+    for name, size in made.items():
+        check_size(name + heads, g.n_heads * size)
+    if g.W_o:
+        check_size("y", g.T_q * len(g.W_o[0]))
 
 
 def _check_share(name: str, width: int, heads: int) -> None:
