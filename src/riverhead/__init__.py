@@ -75,20 +75,28 @@ def __dir__() -> list[str]:
 
 
 def show(
-    *args: Any, focus: str | int | None = None, digits: int | None = None, **named: Any
+    *args: Any,
+    focus: str | int | None = None,
+    digits: int | None = None,
+    full: bool = False,
+    **named: Any,
 ) -> display.Sheet:
     """Show attention worked by hand for arrays or tensors: a sheet that prints itself.
 
     Takes what `riverhead.derive` takes (``q, k, v`` or ``x, W_q, W_k, W_v`` or ``e``; ``tokens=``), and
-    what `riverhead.board` takes: ``focus`` (a token or its index) and ``digits``.
+    what `riverhead.board` takes: ``focus`` (a token or its index), ``digits``, and ``full`` for the
+    arithmetic of every number.
 
     >>> import riverhead
-    >>> print(str(riverhead.show([[1, 0]], [[0, 1]], [[3, 4]], tokens=["alone"])).splitlines()[0][:5])
+    >>> sheet = riverhead.show([[1, 0]], [[0, 1]], [[3, 4]], tokens=["alone"], full=True)
+    >>> print(str(sheet).splitlines()[0][:5])
     alone
+    >>> "1.000 ÷ 1.000 = 1.000" in str(sheet)
+    True
     """
     from riverhead.derivation import board, derive
 
-    return display.Sheet(board(derive(*args, **named), focus=focus, digits=digits))
+    return display.Sheet(board(derive(*args, **named), focus=focus, digits=digits, full=full))
 
 
 def _render(scene: Any, format: str) -> Any:
@@ -98,9 +106,12 @@ def _render(scene: Any, format: str) -> Any:
 
 
 def _scene_of(shown: Any) -> Any:
+    """A map of attention as a picture, a formula on a line of its own."""
+    from riverhead.core import AttentionMap
     from riverhead.derivation.heatmap import heatmap
+    from riverhead.scene import Formula, Scene
 
-    return heatmap(shown)
+    return heatmap(shown) if isinstance(shown, AttentionMap) else Scene("", (Formula(shown),))
 
 
 display.plug(_render, _scene_of)

@@ -23,6 +23,8 @@ def plug(render: Callable[[Any, str], str], scene_of: Callable[[Any], Any]) -> N
 class Displayable:
     """Mixin: whoever has a ``scene()``, or one that is made above, prints as text and shows as HTML."""
 
+    __slots__ = ()
+
     def scene(self) -> Any:
         """Return the scene that shows this object."""
         if _scene_of is None:

@@ -218,3 +218,17 @@ def test_a_derivation_shows_itself() -> None:
     assert "weight 0.065" in " ".join(
         str(riverhead.show(derivation["q"].array, *(derivation[n].array for n in "kv"))).split()
     )
+
+
+def test_every_number_is_printed_from_the_library_too() -> None:
+    import riverhead
+
+    derivation = example("The river bank flooded").derive()
+    assert str(derivation.arithmetic("weights", 2, 1)) == "16.92 ÷ 31.40 = 0.539"
+    wide = derive(e=np.ones((1, 64)))
+    assert str(wide.arithmetic("dots", 0, 0, terms=None)).count("1·1") == 64
+    full = str(board(derivation, focus="bank", full=True))
+    assert "16.92 ÷ 31.40 = 0.539" in full
+    assert "<math" in board(derivation)._repr_html_()
+    given = (derivation[name].array for name in "qkv")
+    assert "16.92 ÷ 31.40 = 0.539" in str(riverhead.show(*given, focus=2, full=True))

@@ -86,8 +86,8 @@ class Derivation(Displayable):
         shows every one. Raises `InputError` where there is no such cell.
 
         >>> worked = derive(q=[[2, 1]], k=[[2, 0]], v=[[1]])
-        >>> worked.arithmetic("dots", 0, 0).items[-1].text  # q·k = 2·2 + 1·0 = 4
-        '4'
+        >>> print(worked.arithmetic("dots", 0, 0))
+        q_0·k_0 = 2·2 + 1·0 = 4
         """
         return arithmetic(self, step, i, j, head, terms=terms, digits=digits)
 

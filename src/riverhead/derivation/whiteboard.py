@@ -30,11 +30,11 @@ def board(
     ``digits`` are the decimals of weights and outputs (3). ``full`` adds the arithmetic of every cell and
     what is true of each step. With vectors of more than 8 numbers, or more than 12 tokens, the focus row
     stands alone.
-    Raises `InputError` where ``focus`` is not there.
+    The scene prints as text. Raises `InputError` where ``focus`` is not there.
 
     >>> from riverhead.derivation import example
-    >>> board(example("The river bank flooded").derive()).parts[2].runs[0]
-    '1 Score: every query · every key    '
+    >>> print(str(board(example("The river bank flooded").derive(), full=True)).splitlines()[11].strip())
+    q_bank = (2, 1)
     """
     row = _telling(derivation) if focus is None else position(derivation.given.tokens, focus, "focus")
     sheet = Sheet(derivation, row, Digits.of(digits), full)

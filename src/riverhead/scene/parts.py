@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from riverhead.display import Displayable
 from riverhead.numbers import Number
 from riverhead.scene.maths import Math
 
@@ -138,8 +139,17 @@ Part = Text | Formula | Table | Matrix | Plane | Heatmap | Code | Fold
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """An ordered sheet of parts under a title."""
+class Scene(Displayable):
+    """An ordered sheet of parts under a title; it prints as text and shows as HTML in a notebook.
+
+    >>> print(Scene("bank", (Text(("leaves meaning river bank",)),)), end="")
+    bank
+      leaves meaning river bank
+    """
 
     title: str
     parts: tuple[Part, ...]
+
+    def scene(self) -> Scene:
+        """Return itself."""
+        return self
