@@ -16,6 +16,7 @@ from riverhead.derivation import (
     Derivation,
     apply_setting,
     before_and_after,
+    board,
     changed,
     derive,
     destinations,
@@ -24,7 +25,7 @@ from riverhead.derivation import (
 )
 from riverhead.derivation.geometry import Projection, after, before, cosine, hull
 from riverhead.errors import InputError, RiverheadError
-from riverhead.scene import Plane, Table
+from riverhead.scene import Matrix, Plane, Table
 
 
 def river(**changes: object) -> Derivation:
@@ -288,3 +289,33 @@ def test_the_plane_of_wide_vectors_takes_memory_for_the_vectors_not_for_their_sq
     np.testing.assert_allclose(plane.axes @ plane.axes.T, np.eye(2), atol=1e-12)  # rounding of one product
     spread = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)
     assert plane.share == pytest.approx((spread[:2] ** 2).sum() / max((spread**2).sum(), 1e-300) or 1)
+
+
+@pytest.mark.parametrize("d", [4, 13])
+def test_all_pairs_of_many_tokens_stand_in_two_matrices(d: int) -> None:
+    e = np.random.default_rng(11).standard_normal((10, d))
+    derivation = derive(e=e, tokens=list("abcdefghij"))
+    for scene in (before_and_after(derivation, focus="b"), board(derivation, focus="b", full=True)):
+        grids = {str(part.name): part for part in scene.parts if isinstance(part, Matrix)}
+        out = derivation["out"].array[0]
+        for name, left, right in (("old · old", e, e), ("new · new", out, out), ("new · old", out, e)):
+            found = [[float(str(cell).replace("−", "-")) for cell in row] for row in grids[name].cells]
+            expected = [[a @ b / np.linalg.norm(a) / np.linalg.norm(b) for b in right] for a in left]
+            np.testing.assert_allclose(found, expected, rtol=0, atol=0.0005 + 1e-9)  # three decimals
+        assert (grids["new · new"].rows[1], grids["new · old"].focus) == ("b′", 1)
+
+
+@pytest.mark.parametrize(
+    ("e", "says"),
+    [
+        ([[0, 0], [0, 0]], "No pair has a cosine: a vector of zeros has no direction."),
+        (
+            [[0, 0], [1, 0], [1, 1]],
+            "Every pair that has a cosine rises: averages of the same vectors lie closer together; 2 pairs have no",
+        ),
+        ([[1, 3], [1, 3]], "0 of 1 pair rises."),
+        ([[1, 0], [1, 3]], "Every pair rises"),
+    ],
+)
+def test_what_is_said_of_the_pairs_is_true_of_them(e: list[list[float]], says: str) -> None:
+    assert says in page(before_and_after(derive(e=e)))

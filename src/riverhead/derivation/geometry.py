@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from riverhead.derivation.derivation import Derivation
 
-__all__ = ["Projection", "after", "before", "cosine", "hull", "pairs"]
+__all__ = ["Projection", "after", "before", "cosine", "cosines", "hull"]
 
 Array = NDArray[np.float64]
 Point = tuple[float, float]
@@ -42,17 +42,20 @@ def cosine(a: Array, b: Array) -> float | None:
     >>> cosine(np.array([1.0, 1.0]), np.array([3.0, 3.0])), cosine(np.zeros(2), np.ones(2))
     (1.0, None)
     """
-    size = max(np.abs(a).max(), 0.0), max(np.abs(b).max(), 0.0)  # scaled first: squares may leave float64
-    if 0 in size:
-        return None
-    a, b = a / size[0], b / size[1]
-    found = a @ b / np.sqrt((a @ a) * (b @ b))
-    return float(np.clip(found, -1, 1))
+    found = float(cosines(a[None], b[None])[0, 0])
+    return None if np.isnan(found) else found
 
 
-def pairs(count: int) -> list[tuple[int, int]]:
-    """Return every pair of ``count`` things once."""
-    return [(i, j) for i in range(count) for j in range(i + 1, count)]
+def cosines(a: Array, b: Array) -> Array:
+    """Return the cosine of every row of ``a (m, d)`` with every row of ``b (n, d)``; NaN where there is none.
+
+    >>> cosines(np.eye(2), np.array([[3.0, 0.0], [1.0, 1.0]])).round(3).tolist()
+    [[1.0, 0.707], [0.0, 0.707]]
+    """
+    with np.errstate(invalid="ignore"):  # 0 / 0, for a vector of zeros
+        a, b = (rows / np.abs(rows).max(axis=1, keepdims=True) for rows in (a, b))  # squares stay in float64
+        lengths = np.sqrt(np.outer((a * a).sum(axis=1), (b * b).sum(axis=1)))  # (m, n)
+        return np.clip(a @ b.T / lengths, -1, 1)
 
 
 class Projection:

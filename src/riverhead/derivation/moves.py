@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 from numpy.typing import NDArray
 
 from riverhead.derivation.derivation import Derivation
-from riverhead.derivation.geometry import Projection, after, before, cosine, hull, pairs
+from riverhead.derivation.geometry import Projection, after, before, cosine, cosines, hull
 from riverhead.derivation.notation import Digits
 from riverhead.derivation.tokens import bare, position
 from riverhead.errors import InputError
@@ -17,7 +19,8 @@ from riverhead.shapes import check_axis
 __all__ = ["before_and_after", "destinations", "moves"]
 
 Array = NDArray[np.float64]
-MOST_PAIRS = 15  # of 6 tokens: more are counted, and stand in the matrix of cosines
+LISTED = 6  # tokens, whose 15 pairs are listed; the pairs of more stand in two matrices
+SLACK = 1e-12  # a cosine that differs by less has not moved: some thousand products, each rounded
 
 
 def before_and_after(
@@ -45,35 +48,50 @@ def moves(derivation: Derivation, focus: int, digits: Digits) -> list[Part]:
     old, new = before(derivation), after(derivation)
     if old is None or len(old) < 2:
         return []
-    names = [bare(token) for token in derivation.given.tokens]
-    rises = [(cosine(old[i], old[j]), cosine(new[i], new[j])) for i, j in pairs(len(old))]
-    known = [(a, b) for a, b in rises if a is not None and b is not None]
-    risen = sum(b > a for a, b in known)
-    parts: list[Part] = []
-    if len(rises) <= MOST_PAIRS:
-        cells = [
-            (f"{names[i]} · {names[j]}", _cosine(a, digits), "→", _cosine(b, digits))
-            for (i, j), (a, b) in zip(pairs(len(old)), rises, strict=True)
+    names = tuple(bare(token) for token in derivation.given.tokens)
+    primed = tuple(f"{name}′" for name in names)
+    was, now, across = cosines(old, old), cosines(new, new), cosines(new, old)  # (T, T)
+    parts = _listed(names, was, now, digits) if len(names) <= LISTED else []
+    if not parts:
+        parts = [
+            _matrix("old · old", names, names, was, digits, focus),
+            _matrix("new · new", primed, primed, now, digits, focus),
         ]
-        parts.append(Table(("cosine of", "before", "", "after"), tuple(cells)))
-    parts += _said(risen, len(known), len(rises))
-    grid = tuple(tuple(_cosine(cosine(b, a), digits) for a in old) for b in new)
-    rows = tuple(f"{name}′" for name in names)
-    parts.append(Matrix(Word("new · old"), rows, tuple(names), grid, focus))
+    parts.append(_said((now - was)[np.triu_indices(len(names), 1)]))
+    parts.append(_matrix("new · old", primed, names, across, digits, focus))
     return [*parts, _plane(derivation, old, new, focus)]
 
 
-def _said(risen: int, known: int, every: int) -> list[Part]:
+def _listed(names: tuple[str, ...], was: Array, now: Array, digits: Digits) -> list[Part]:
+    """Every pair on a line."""
+    rows: list[tuple[Cell, ...]] = [
+        (f"{names[i]} · {names[j]}", _shown(was[i, j], digits), "→", _shown(now[i, j], digits))
+        for i, j in combinations(range(len(names)), 2)
+    ]
+    return [Table(("cosine of", "before", "", "after"), tuple(rows))]
+
+
+def _matrix(
+    name: str, rows: tuple[str, ...], columns: tuple[str, ...], grid: Array, digits: Digits, focus: int
+) -> Matrix:
+    """Cosines of every row with every column."""
+    cells = tuple(tuple(_shown(value, digits) for value in row) for row in grid)
+    return Matrix(Word(name), rows, columns, cells, focus)
+
+
+def _said(rises: Array) -> Text:
     """What the pairs show; an average of the same vectors pulls all of them together."""
-    undirected = every - known
-    note = f"; {undirected} pairs have no cosine: a vector of zeros has no direction" if undirected else ""
-    if known and risen == known:
-        text = (
-            "Every pair rises: averages of the same vectors lie closer together. Below, what each turned to"
-        )
-    else:
-        text = f"{risen} of {known} pairs rise"
-    return [Text((f"{text}{note}.",), "note")]
+    known = rises[~np.isnan(rises)]
+    blank, risen = len(rises) - len(known), int((known > SLACK).sum())
+    why = "a vector of zeros has no direction"
+    if not len(known):
+        return Text((f"No pair has a cosine: {why}.",), "note")
+    said = f"{risen} of {len(known)} pair{'s rise' if len(known) > 1 else ' rises'}"
+    if risen == len(known):
+        which = "Every pair that has a cosine" if blank else "Every pair"
+        said = f"{which} rises: averages of the same vectors lie closer together"
+    note = f"; {blank} pair{'s have' if blank > 1 else ' has'} no cosine: {why}" if blank else ""
+    return Text((f"{said}{note}. Below, what each turned to.",), "note")
 
 
 def _plane(derivation: Derivation, old: Array, new: Array, focus: int) -> Plane:
@@ -118,10 +136,10 @@ def destinations(a: Derivation, b: Derivation, word: str, *, digits: int | None 
             if i != n
         ]
     table: list[tuple[Cell, ...]] = [
-        (other, *(_cosine(cosine(vector, row), shown) for vector in new)) for other, row in _distinct(others)
+        (other, *(_cosine(vector, row, shown) for vector in new)) for other, row in _distinct(others)
     ]
     columns = ("cosine with", *(f"{name}′ in “{derivation.title}”" for derivation in (a, b)))
-    apart = [_cosine(cosine(*vectors), shown) for vectors in (old, new)]
+    apart = [_cosine(*vectors, shown) for vectors in (old, new)]
     plane = Projection(np.vstack(olds))
     arrows = tuple(
         Arrow(f"{derivation.title}: {name}", plane.point(o), plane.point(n), focus=first)
@@ -150,5 +168,9 @@ def _run(number: Number | None) -> tuple[Number | str, ...]:
     return ("no direction",) if number is None else (number,)
 
 
-def _cosine(value: float | None, digits: Digits) -> Number | None:
-    return None if value is None else fixed(value, digits.decimals)
+def _cosine(a: Array, b: Array, digits: Digits) -> Number | None:
+    return None if (value := cosine(a, b)) is None else fixed(value, digits.decimals)
+
+
+def _shown(value: float, digits: Digits) -> Number | None:
+    return None if np.isnan(value) else fixed(float(value), digits.decimals)

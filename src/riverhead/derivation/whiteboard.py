@@ -28,7 +28,7 @@ def board(
 
     ``focus`` is a token, ``word#2`` or an index; by default the row that gives another token most.
     ``digits`` are the decimals of weights and outputs (3). ``full`` adds the arithmetic of every cell and
-    what is true of each step. With vectors of more than 8 numbers, or more than 12 tokens, the focus row
+    what is true of each step, and the cosines of all pairs before and after. With vectors of more than 8 numbers, or more than 12 tokens, the focus row
     stands alone.
     The scene prints as text. Raises `InputError` where ``focus`` is not there.
 
@@ -46,8 +46,8 @@ def board(
     narrow = max(widths) <= WIDEST and max(given.T_q, given.T_k) <= MANY
     parts = _worked(sheet) if narrow else row_of(sheet)
     parts += sections.slips(sheet)
-    moves = moved(derivation, row, sheet.digits) if given.e is not None or full else []
-    parts += [Text(("Before and after",), "heading"), *moves] if moves and narrow else []
+    moves = moved(derivation, row, sheet.digits) if full or (narrow and given.e is not None) else []
+    parts += [Text(("Before and after",), "heading"), *moves] if moves else []
     return Scene(derivation.title, (*head, *parts, _annotated(sheet)))
 
 
