@@ -1,5 +1,6 @@
 """LaTeX: goldens, and documents full of hostile tokens that LuaLaTeX compiles without doing what they say."""
 
+import re
 import shutil
 import subprocess
 
@@ -77,7 +78,44 @@ def test_what_is_a_command_to_latex_is_only_text():
     assert escaped(r"\input{x}") == r"\textbackslash{}input\{x\}"
     assert escaped("50% $x^2_3$ & #~") == r"50\% \$x\textasciicircum{}2\_3\$ \& \#\textasciitilde{}"
     assert escaped("[a]*--<<") == r"{[}a{]}{*}-{\kern0pt}-<{\kern0pt}<"
-    assert escaped("ab 12 שלום") == r"\rhrtl{{\textdir TLT ab 12} שלום}"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("The word שלום means peace.", r"The word \rhrtl{שלום} means peace."),
+        ("(שלום) a", r"\rhrtl{(שלום) {\textdir TLT a}}"),  # the first letter decides
+        ("said שלום 12, 4 now", r"said \rhrtl{שלום {\textdir TLT 12}, {\textdir TLT 4}} now"),
+        ("שלום ab 1.5 סוף.", r"\rhrtl{שלום {\textdir TLT ab 1.5} סוף.}"),
+        ("a שלום, עולם! b", r"a \rhrtl{שלום, עולם}! b"),
+        ("a \U00010900", r"a \rhrtl{\rhglyph{" + "\U00010900" + "}{10900}}"),  # which no font may have
+        ("a ١٢", r"a \rhrtl{{\textdir TLT ١٢}}"),
+        ("12", "12"),
+    ],
+)
+def test_right_to_left_is_turned_and_nothing_else(text, shown):
+    assert escaped(text) == shown
+
+
+def test_a_sentence_with_a_right_to_left_word_keeps_its_order(compiled, tmp_path):
+    if shutil.which("pdftotext") is None:
+        pytest.skip("needs pdftotext (Debian: poppler-utils)")
+    text = "The word שלום means peace and \U00010900 xyz"
+    compiled(Scene("", (Text((text,)),)))
+    boxes = subprocess.run(
+        ["pdftotext", "-bbox", "sheet.pdf", "-"], cwd=tmp_path, capture_output=True, check=True, text=True
+    ).stdout
+    places = {word: float(x) for x, word in re.findall(r'xMin="([0-9.]+)".*>(.*)</word>', boxes)}
+    order = sorted(places, key=places.__getitem__)
+    assert [word for word in order if word.isascii() and word.isalpha()] == [
+        "The",
+        "word",
+        "means",
+        "peace",
+        "and",
+        "xyz",
+    ]
+    assert any("10900" in word for word in order)  # not 00901
 
 
 def test_a_matrix_shades_its_weights_and_marks_row_and_cell():

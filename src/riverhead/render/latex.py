@@ -29,8 +29,8 @@ PREAMBLE = r"""\documentclass[11pt]{article}
   {\newcommand\rharabic{}}
 \IfFontExistsTF{Noto Sans CJK SC}{\newfontface\rhcjk{Noto Sans CJK SC}}{\newcommand\rhcjk{}}
 \newcommand{\rhglyph}[2]{\iffontchar\font"#2 #1\else{\rhsans\iffontchar\font"#2 #1\else
-  {\rhcjk\iffontchar\font"#2 #1\else{\normalfont\footnotesize$\langle$#2$\rangle$}\fi}\fi}\fi}
-\newcommand{\rhrtl}[1]{{\rharabic\textdir TRT #1}}
+  {\rhcjk\iffontchar\font"#2 #1\else{\normalfont\footnotesize\textdir TLT $\langle$#2$\rangle$}\fi}\fi}\fi}
+\newcommand{\rhrtl}[1]{{\leavevmode\rharabic\textdir TRT #1}}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{0.5em}
 \emergencystretch=3em
@@ -38,7 +38,7 @@ PREAMBLE = r"""\documentclass[11pt]{article}
 """
 HEADER = r"""% needs LuaLaTeX with fontspec, amsmath, booktabs and [table]{xcolor}
 \providecommand{\rhglyph}[2]{#1}
-\providecommand{\rhrtl}[1]{{\textdir TRT #1}}
+\providecommand{\rhrtl}[1]{{\leavevmode\textdir TRT #1}}
 """
 
 _LINE = re.compile(r"(.{2000}[^} \n]*(?:\}| (?=\S)))")  # TeX reads no line beyond 200,000 bytes

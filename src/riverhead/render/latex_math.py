@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 
 from riverhead.numbers import Number
 from riverhead.render.letters import isolate, visible
@@ -26,9 +27,12 @@ _ESCAPES = {char: f"\\{char}" for char in "{}$&#%_"} | {
     "\xa0": r"\ ",
 }
 _LIGATURE = re.compile(r"([-,<>])(?=\1)")
-_LEFT_TO_RIGHT = re.compile(
-    r"[0-9A-Za-z\u00c0-\u024f](?:[0-9A-Za-z\u00c0-\u024f .,:]*[0-9A-Za-z\u00c0-\u024f])?"
-)
+# What Unicode's bidirectional algorithm makes of a text, in its classes: a right-to-left run reaches to
+# its last letter or number; words of the other direction and each number stand inside it the other way.
+_CLASSES = {"R": "R", "AL": "R", "AN": "A", "L": "L", "EN": "N", "CS": ",", "ES": ","}
+_RIGHT_TO_LEFT = re.compile("[RA](?:[^L]*[RAN])?")
+_LEFT_TO_RIGHT = re.compile("L(?:[^R]*[LN])?|[AN](?:,?[AN])*")
+_SHAPED = re.compile("[\u0590-\u06ff\u0750-\u077f\ufb1d-\ufdff\ufe70-\ufefe]")  # Hebrew, Arabic
 _LONG = re.compile(r"\S{30}")  # breaks in a word without end
 
 _SIGNS = {
@@ -51,11 +55,31 @@ def escaped(raw: str) -> str:
     shown = visible(raw)
     if isolate(shown) == shown:
         return _letters(shown)
+    first = next(
+        (kind for kind in _classes(shown) if kind in "RL"), "L"
+    )  # it decides the direction of the whole
+    return _rtl(shown) if first == "R" else _turned(shown, _RIGHT_TO_LEFT, _rtl)
+
+
+def _classes(text: str) -> str:
+    return "".join(_CLASSES.get(unicodedata.bidirectional(char), " ") for char in text)
+
+
+def _turned(text: str, runs: re.Pattern[str], turn: Callable[[str], str]) -> str:
+    """``text`` as LaTeX, with ``turn`` where its classes match ``runs``."""
     pieces, at = "", 0
-    for found in _LEFT_TO_RIGHT.finditer(shown):
-        pieces += _letters(shown[at : found.start()]) + rf"{{\textdir TLT {_letters(found.group())}}}"
+    for found in runs.finditer(_classes(text)):
+        pieces += _letters(text[at : found.start()]) + turn(text[found.start() : found.end()])
         at = found.end()
-    return rf"\rhrtl{{{pieces}{_letters(shown[at:])}}}"
+    return pieces + _letters(text[at:])
+
+
+def _rtl(text: str) -> str:
+    return rf"\rhrtl{{{_turned(text, _LEFT_TO_RIGHT, _ltr)}}}"
+
+
+def _ltr(text: str) -> str:
+    return rf"{{\textdir TLT {_letters(text)}}}"
 
 
 def _letters(text: str) -> str:
@@ -67,9 +91,8 @@ def _letters(text: str) -> str:
 
 def _letter(char: str) -> str:
     code = ord(char)
-    known = (
-        code < 0x180 or 0x300 <= code < 0x370 or isolate(char) != char or unicodedata.category(char) == "Cf"
-    )
+    shaped = _SHAPED.match(char) or unicodedata.category(char) == "Cf"  # by its neighbours: not alone
+    known = code < 0x180 or 0x300 <= code < 0x370 or shaped
     return char if known else rf"\rhglyph{{{char}}}{{{code:04X}}}"
 
 
