@@ -232,3 +232,11 @@ def test_every_number_is_printed_from_the_library_too() -> None:
     assert "<math" in board(derivation)._repr_html_()
     given = (derivation[name].array for name in "qkv")
     assert "16.92 ÷ 31.40 = 0.539" in str(riverhead.show(*given, focus=2, full=True))
+
+
+def test_what_another_source_prints_is_told_of_its_own_row_and_told_apart() -> None:
+    derivation = example("The river bank flooded").derive()
+    assert "Board:" not in page(board(derivation, focus="flooded"))
+    for digits in (0, 1, 2):
+        assert "Board: 8.33 is 8.34, 0.61 is 0.60 " in page(board(derivation, focus="bank", digits=digits))
+    assert "0.61 is 0.60427" in page(board(derivation, focus="bank", digits=5))

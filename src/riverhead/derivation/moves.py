@@ -139,7 +139,7 @@ def destinations(a: Derivation, b: Derivation, word: str, *, digits: int | None 
         (other, *(_cosine(vector, row, shown) for vector in new)) for other, row in _distinct(others)
     ]
     columns = ("cosine with", *(f"{name}′ in “{derivation.title}”" for derivation in (a, b)))
-    apart = [_cosine(*vectors, shown) for vectors in (old, new)]
+    apart = [_cosine(first, second, shown) for first, second in (old, new)]
     plane = Projection(np.vstack(olds))
     arrows = tuple(
         Arrow(f"{derivation.title}: {name}", plane.point(o), plane.point(n), focus=first)

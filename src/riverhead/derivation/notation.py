@@ -13,7 +13,7 @@ from riverhead.errors import InputError
 from riverhead.numbers import Number, fixed, plain, significant
 from riverhead.scene import Call, Fraction, Math, Operator, Power, Root, Row, Sub, Symbol, Vector, Word
 
-__all__ = ["Digits", "divided", "fenced", "formula", "maths", "of", "products", "vector"]
+__all__ = ["MOST_DIGITS", "Digits", "divided", "fenced", "formula", "maths", "of", "products", "vector"]
 
 MOST_DIGITS = 15  # a float64 has no more
 

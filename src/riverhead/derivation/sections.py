@@ -10,10 +10,10 @@ import numpy as np
 
 from riverhead.derivation.arrays import Rows
 from riverhead.derivation.derivation import Derivation
-from riverhead.derivation.notation import Digits, divided, maths, of, vector
+from riverhead.derivation.notation import MOST_DIGITS, Digits, divided, maths, of, vector
 from riverhead.derivation.steps import KINDS
 from riverhead.derivation.tokens import bare
-from riverhead.numbers import Number, Verdict, fixed, plain
+from riverhead.numbers import Number, Verdict, fixed, plain, read
 from riverhead.scene import Bar, Cell, Fold, Math, Matrix, Part, Power, Row, Sub, Symbol, Table, Text, Word
 
 __all__ = [
@@ -255,20 +255,28 @@ def merge(sheet: Sheet) -> list[Part]:
 
 
 def slips(sheet: Sheet) -> list[Part]:
-    """Numbers printed elsewhere that are not the exact value rounded once, with what they are."""
+    """Numbers printed elsewhere for the focus row that are not the exact value rounded once, and what is."""
     printed = sheet.derivation.given.printed
     if printed is None:
         return []
     found: dict[Verdict, list[str]] = {Verdict.CARRIED: [], Verdict.FALSE: []}
     for row in printed.rows:
+        if row.row != sheet.focus:
+            continue
         for n, text in enumerate(row.texts):
             verdict = sheet.derivation.judge(row.step, row.row, n, text, digits=dict(printed.digits))
             if verdict in found:
-                exact = sheet.digits.show(row.step, sheet.derivation[row.step].values[0][row.row][n])
-                found[verdict].append(f"{text} is {exact}")
+                exact = sheet.derivation[row.step].values[0][row.row][n]
+                found[verdict].append(f"{text} is {_finer(sheet, text).show(row.step, exact)}")
     why = {Verdict.CARRIED: "rounded from a rounded number", Verdict.FALSE: "no rounding explains it"}
     said = [f"{', '.join(texts)} ({why[verdict]})" for verdict, texts in found.items() if texts]
     return [Text((f"{printed.where}: {'; '.join(said)}",), "note")] if said else []
+
+
+def _finer(sheet: Sheet, text: str) -> Digits:
+    """The digits of the sheet, or as many as ``text`` has: there the two differ."""
+    printed = read(text)
+    return Digits(min(MOST_DIGITS, max(sheet.digits.decimals, printed.decimals, printed.digits - 1)))
 
 
 def every_cell(sheet: Sheet, step: str) -> Fold:

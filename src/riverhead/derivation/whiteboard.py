@@ -27,9 +27,9 @@ def board(
     """Return the whiteboard: the vectors, every score, and the row of ``focus`` down to the new vector.
 
     ``focus`` is a token, ``word#2`` or an index; by default the row that gives another token most.
-    ``digits`` are the decimals of weights and outputs (3). ``full`` adds the arithmetic of every cell and
-    what is true of each step, and the cosines of all pairs before and after. With vectors of more than 8 numbers, or more than 12 tokens, the focus row
-    stands alone.
+    ``digits`` are the decimals of weights and outputs (3). ``full`` adds the arithmetic of every cell, what
+    is true of each step, and the cosines of all pairs before and after. With vectors of more than 8 numbers,
+    or more than 12 tokens, the focus row stands alone.
     The scene prints as text. Raises `InputError` where ``focus`` is not there.
 
     >>> from riverhead.derivation import example
