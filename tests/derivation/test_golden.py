@@ -57,6 +57,15 @@ def test_a_sweep_shows_each_temperature_once() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("temperatures", "last"),
+    [([1, 0.5], "1.426"), ([1, 0.1, 0.01], "1.0000"), ([0.07, 0.01], "1.000000"), ([0.01, 0.001], "1.000")],
+)
+def test_a_sweep_has_the_decimals_its_rows_need(temperatures: list[float], last: str) -> None:
+    rows = sweep(example("soft_dictionary").derive(), temperatures).parts[0].rows
+    assert str(rows[-1][-1]) == last
+
+
 def test_dots_measure_likeness_and_a_key_that_points_away_scores_below_0() -> None:
     assert example("dot_similarity").derive()["dots"].values == (((26.0, 14.0),),)
     assert example("key_pointing_away").derive()["dots"].values == (((5.0, 0.0, -5.0),),)
