@@ -19,6 +19,7 @@ from riverhead.scene import (
     Arrow,
     Bar,
     Call,
+    Fold,
     Formula,
     Fraction,
     Matrix,
@@ -31,6 +32,7 @@ from riverhead.scene import (
     Sub,
     Symbol,
     Table,
+    Text,
     Vector,
     Word,
 )
@@ -116,6 +118,40 @@ def test_a_ragged_table_is_refused_with_both_sizes(format):
 def test_a_part_that_no_format_knows_is_named():
     with pytest.raises(InputError, match="Terminal cannot show a int: 7"):
         render(Scene("", (7,)), "text")
+
+
+def test_what_nobody_can_open_is_left_out_of_pictures_and_paper():
+    closed, open_ = (Fold("the terms", (Text(("64 of them",)),), open=state) for state in (False, True))
+    for format in ("svg", "latex", "latex-fragment"):
+        empty, shut, unfolded = (render(Scene("t", parts), format) for parts in ((), (closed,), (open_,)))
+        assert shut == empty
+        assert render(Scene("t", (Fold("f", (closed,), open=True),)), format).count("the terms") == 0
+        assert "64 of them" in unfolded
+    assert "▸ the terms" in render(Scene("t", (closed,)), "text")
+
+
+def test_a_group_of_columns_repeats_no_row_that_is_empty_in_it():
+    """The two columns stand in groups of their own; one row has no sum, one is only its label."""
+    weight, total = "weight" + "x" * 60, "sum" + "x" * 60
+    rows = (
+        ("score", fixed(1), None),
+        ("exp", fixed(2), fixed(28)),
+        (None, Bar(0.5), None),
+        ("bare", None, None),
+    )
+    table = Scene("", (Table((None, weight, total), rows),))
+    first, last = render(table, "text").rstrip().split("\n\n")
+    assert [line.split() for line in first.split("\n")][1:] == [
+        ["score", "1.000"],
+        ["exp", "2.000"],
+        ["█████"],
+        ["bare"],
+    ]
+    assert [line.split() for line in last.split("\n")] == [[total], ["exp", "28.000"], ["bare"]]
+    last = render(table, "latex-fragment").split("begin{tabular}")[-1]
+    assert last.partition("midrule\n")[2].startswith("exp & $28.000$ \\\\\nbare &  \\\\\n\\end")
+    words = [text.text for text in ElementTree.fromstring(render(table, "svg")).iter() if text.text]
+    assert [word for word in words if word.strip()][-3:] == ["exp", "28.000", "bare"]
 
 
 d_k = Sub(Symbol("d"), Symbol("k"))

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text as Line
 
 from riverhead.numbers import Number
-from riverhead.render.grid import Grid, clamp, fit, groups
+from riverhead.render.grid import Grid, clamp, fit, groups, told
 
 __all__ = ["Columns", "folded", "mixed"]
 
@@ -30,11 +30,11 @@ class Columns:
         room = self.room - shown.shade  # a shaded cell reaches one character to the right
         gap = GAP if sum(widths) + GAP * (len(widths) - 1) <= room else GAP - 1
         widths = fit(widths, shown.right, gap, room)
-        first = -1 if any(cell.cell_len for cell in cells[0]) else 0
+        head = [-1] if any(cell.cell_len for cell in cells[0]) else []
         for block, columns in enumerate(groups(widths, gap, room)):
             if block:
                 yield None, Line()
-            for at in range(first, len(shown.rows)):
+            for at in head + told(shown, columns):
                 row = {j: folded(self.console, cells[at + 1][j], widths[j]) for j in columns}
                 for k in range(max(map(len, row.values()))):
                     line = Line()

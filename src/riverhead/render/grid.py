@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from riverhead.numbers import Number
 from riverhead.scene import Cell, Matrix, Table
 from riverhead.shapes import check_axis
 
-__all__ = ["Grid", "bar", "clamp", "fit", "grid", "groups"]
+__all__ = ["Grid", "bar", "clamp", "fit", "grid", "groups", "told"]
 
 WORDY = 12  # a column of words is not squeezed below this width, in characters
 
@@ -81,6 +82,20 @@ def groups(widths: list[int], gap: int, room: int) -> list[list[int]]:
         found[-1].append(j)
         used += gap + width
     return found
+
+
+def told(shown: Grid, columns: list[int]) -> list[int]:
+    """Return the rows that say something in a group of ``columns``: beside their labels, or nowhere at all.
+
+    >>> told(Grid((None, "a", "sum"), (("x", "1", None), ("y", "2", "3")), (False,) * 3), [0, 2])
+    [1]
+    """
+
+    def says(row: tuple[Cell, ...], within: Iterable[int]) -> bool:
+        return any(row[j] is not None for j in within)
+
+    beside, everywhere = columns[1:], range(1, len(shown.head))
+    return [i for i, row in enumerate(shown.rows) if says(row, beside) or not says(row, everywhere)]
 
 
 def bar(fraction: float, cells: int) -> str:

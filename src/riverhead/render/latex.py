@@ -10,7 +10,7 @@ from riverhead.render.latex_math import escaped, inline, latex_math
 from riverhead.render.latex_plane import picture
 from riverhead.render.latex_table import tabulars
 from riverhead.render.letters import visible_lines
-from riverhead.render.walk import Walker, aside, begins_with_formula
+from riverhead.render.walk import Walker, aside, begins_with_formula, unfolded
 from riverhead.scene import Code, Fold, Formula, Heatmap, Math, Matrix, Plane, Scene, Table, Text
 
 __all__ = ["document", "fragment"]
@@ -52,7 +52,7 @@ def document(scene: Scene, width: int = 80, colour: bool = False) -> str:
 def fragment(scene: Scene, width: int = 80, colour: bool = False) -> str:
     """Return what goes between ``\\begin{document}`` and ``\\end{document}``."""
     title = rf"\section*{{{escaped(scene.title)}}}" if scene.title else ""
-    drawn = "\n".join([HEADER + title, *map(Latex().walk, scene.parts)]) + "\n"
+    drawn = "\n".join([HEADER + title, *map(Latex().walk, unfolded(scene.parts))]) + "\n"
     return _LINE.sub(lambda found: found[1] + ("%\n" if found[1].endswith("}") else "\n"), drawn)
 
 
@@ -99,10 +99,9 @@ class Latex(Walker[str]):
         return f"{{\\ttfamily\\small\\setlength{{\\parskip}}{{0pt}}\\raggedright\n{body}\n}}"
 
     def fold(self, part: Fold) -> str:
-        """Paper does not unfold: one line while closed, its parts while open."""
-        mark = "" if part.open else r"$\triangleright$\ "
-        summary = rf"{mark}\textit{{{escaped(part.summary)}}}\par"
-        return "\n".join([summary, *map(self.walk, part.parts if part.open else ())])
+        """An open fold's summary over its parts."""
+        summary = rf"\textit{{{escaped(part.summary)}}}\par"
+        return "\n".join([summary, *map(self.walk, unfolded(part.parts))])
 
 
 def _caption(caption: str) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.cells import cell_len
 
 from riverhead.numbers import Number
-from riverhead.render.grid import Grid, clamp, fit, groups
+from riverhead.render.grid import Grid, clamp, fit, groups, told
 from riverhead.render.latex_math import BLUE, inline
 from riverhead.render.letters import visible
 from riverhead.render.plain import Plain
@@ -29,10 +29,10 @@ def tabulars(shown: Grid) -> Iterator[str]:
     widths = fit(natural, shown.right, GAP, LINE)
     for columns in groups(widths, GAP, LINE):
         spec = "".join(_column(shown.right[j], natural[j], widths[j]) for j in columns)
-        for first in range(0, max(len(shown.rows), 1), PAGE):
-            rows = [_row(shown, i, columns) for i in range(first, min(first + PAGE, len(shown.rows)))]
+        drawn = [_row(shown, i, columns) for i in told(shown, columns)]
+        for first in range(0, max(len(drawn), 1), PAGE):
             head = [_row(shown, -1, columns), r"\midrule"] if any(map(_letters, shown.head)) else []
-            body = "\n".join([*head, *rows])
+            body = "\n".join([*head, *drawn[first : first + PAGE]])
             table = f"\\begin{{tabular}}{{@{{}}{spec}@{{}}}}\n{body}\n\\end{{tabular}}"
             yield rf"\par\hspace*{{1.5em}}{table}\par"
 

@@ -10,7 +10,7 @@ from riverhead.render.heat_figure import heat_figure
 from riverhead.render.letters import visible_lines
 from riverhead.render.markup import raw, tag
 from riverhead.render.svg_grid import drawn_grid
-from riverhead.render.walk import Walker, aside
+from riverhead.render.walk import Walker, aside, unfolded
 from riverhead.scene import Code, Fold, Formula, Heatmap, Matrix, Part, Plane, Scene, Table, Text
 
 __all__ = ["sheet"]
@@ -51,7 +51,7 @@ class Sheet(Walker[Block]):
     def stack(self, parts: tuple[Part, ...]) -> Block:
         """The parts one under the other, headings at the margin."""
         stacked = Block()
-        for part in parts:
+        for part in unfolded(parts):
             heading = isinstance(part, Text) and part.role == "heading"
             block = self.walk(part)
             inset = block if heading else Block(block.height, at(INSET, 0, block))
@@ -119,9 +119,5 @@ class Sheet(Walker[Block]):
         return block
 
     def fold(self, part: Fold) -> Block:
-        """One line while closed; its parts, further in, while open."""
-        summary = paragraph((f"{'▾' if part.open else '▸'} {part.summary}",), self.room)
-        if not part.open:
-            return summary
-        inside = Sheet(self.room).stack(part.parts)
-        return summary.above(inside)
+        """An open fold's summary over its parts, further in."""
+        return paragraph((f"▾ {part.summary}",), self.room).above(Sheet(self.room).stack(part.parts))

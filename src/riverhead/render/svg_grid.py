@@ -8,7 +8,7 @@ from riverhead.numbers import Number
 from riverhead.render.blocks import LEAD, SIZE, Block, line
 from riverhead.render.figure import ACCENT
 from riverhead.render.glyphs import Runs, flow, runs_of, width
-from riverhead.render.grid import Grid, clamp, fit, groups
+from riverhead.render.grid import Grid, clamp, fit, groups, told
 from riverhead.render.markup import tag
 from riverhead.scene import Bar, Cell
 
@@ -62,7 +62,7 @@ class _Group:
             total = sum(self.widths[j] for j in self.columns) + GAP * (len(self.columns) - 1)
             rule = tag("path", d=f"M0,{block.height} h{total}", stroke="currentColor", stroke_opacity=0.5)
             block = Block(block.height + 5, block.drawn + rule)
-        for i in range(len(self.shown.rows)):
+        for i in told(self.shown, self.columns):
             block = block.above(self.row(i))
         return block
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Generic, TypeVar, cast
 
 from riverhead.errors import InputError
-from riverhead.scene import Math, Part, Text
+from riverhead.scene import Fold, Math, Part, Text
 
-__all__ = ["Walker", "aside", "begins_with_formula"]
+__all__ = ["Walker", "aside", "begins_with_formula", "unfolded"]
 
 T = TypeVar("T")
 
@@ -40,3 +40,8 @@ def aside(part: Text) -> tuple[tuple[str | Math, ...], Math | None]:
 def begins_with_formula(part: Part) -> bool:
     """Whether ``part`` is running text that opens with a formula: it is shown like one."""
     return isinstance(part, Text) and part.role == "prose" and not isinstance((*part.runs, "")[0], str)
+
+
+def unfolded(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return ``parts`` without the closed folds: on paper and in pictures nobody can open them."""
+    return tuple(part for part in parts if not isinstance(part, Fold) or part.open)
