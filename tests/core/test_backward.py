@@ -142,7 +142,7 @@ def test_keys_that_places_hide_cost_nothing(options, n_tiles):
 
 
 @pytest.mark.parametrize("way", kernel.paths())
-@pytest.mark.parametrize(("T", "spread"), [(2, 1), (384, 8), (385, 30), (2049, 1), (2049, 8), (2049, 30)])
+@pytest.mark.parametrize(("T", "spread"), [(2, 1), (384, 8), (385, 30), (2049, 1), (2049, 30)])
 def test_float32_is_within_1e_4_of_float64(way, T, spread, monkeypatch):
     """Of the largest number of each gradient, in a causal head, for scores up to ±5·spread.
 
