@@ -77,6 +77,12 @@ def test_a_short_formula_stands_beside_its_heading_and_a_long_one_below():
     assert lines(Text(("1 Score: ", dot), "heading"), width=40) == ["1 Score: q_bank·k_river = 4"]
 
 
+def test_in_a_window_of_a_thousand_columns_a_formula_stays_near_its_heading():
+    assert lines(Text(("1 Score  ", Symbol("x")), "heading"), width=1000) == ["1 Score" + "x".rjust(93)]
+    long = "x" * 95
+    assert lines(Text(("1 Score  ", Symbol(long)), "heading"), width=1000) == ["1 Score   " + long]
+
+
 def test_of_several_formulas_none_leaves_the_others_for_the_heading():
     one, two = Text((Row((Symbol("x"), Operator("="), plain(1))),)), Text((Symbol("y"),))
     assert lines(one, two, title="t") == ["t", "  x = 1", "  y"]

@@ -40,6 +40,7 @@ __all__ = ["show", "text"]
 
 NARROWEST = 24  # below this a number beside its label no longer fits
 INDENT = 2  # headings stand at the margin, all else under them; the ▸ of a row stands between
+BROAD = 100  # characters to the right end of a formula beside a heading, however wide the window
 GAP = 3  # between a heading and the formula at its right
 BAR = 10  # characters of a bar that says 1
 LABEL = 20  # characters in a line of a token beside or above a matrix, of which there are at most 3
@@ -143,7 +144,8 @@ class Terminal(Walker[list[Line]]):
     def beside(self, heading: Line, runs: tuple[str | Math, ...]) -> bool:
         """Set a short formula at the right end of the heading above it; False if it does not fit."""
         shown = "".join(map(self.inline, runs))
-        room = self.width - heading.cell_len - Line(shown).cell_len
+        used = heading.cell_len + Line(shown).cell_len
+        room = max(min(self.width, BROAD) - used, min(self.width - used, GAP))
         if room >= GAP:
             heading.append(" " * room + shown, "not bold")
         return room >= GAP
