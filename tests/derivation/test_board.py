@@ -66,11 +66,35 @@ def test_a_focus_that_is_not_there_or_twice_is_refused() -> None:
         board(example("The river bank flooded").derive(), focus=4)
     assert "2 The 0 row" in page(board(derive(e=np.eye(2), tokens=["1", "0"]), focus=1))  # an int is an index
     twice = derive(e=np.eye(3), tokens=["a", " bank", "bank"])
-    assert "2 The bank row" in page(board(twice, focus="bank"))  # the one without the space, exactly
+    assert "2 The bank#2 row" in page(board(twice, focus="bank"))  # the one without the space, exactly
     again = derive(e=np.eye(3), tokens=["a", "bank", "bank"])
     with pytest.raises(InputError, match="stands 2 times; say bank#1 or bank#2"):
         board(again, focus="bank")
-    assert "▸ bank (0, 0, 1)" in page(board(again, focus="bank#2"))
+    assert "▸ bank#2 (0, 0, 1)" in page(board(again, focus="bank#2"))
+    mixed = derive(e=np.eye(3), tokens=["bank", " bank", "bank"])
+    with pytest.raises(InputError, match="stands 2 times; say bank#1 or bank#3"):
+        board(mixed, focus="bank")
+    assert "▸ bank#3 (0, 0, 1)" in page(board(mixed, focus="bank#3"))
+
+
+@pytest.mark.parametrize(
+    ("focus", "row"), [("bank", "bank"), ("Bank", "Bank"), ("THE", "The"), ("the#1", "The")]
+)
+def test_the_case_counts_where_a_token_has_it(focus: str, row: str) -> None:
+    derivation = derive(e=np.eye(3), tokens=["The", "bank", "Bank"])
+    assert f"2 The {row} row" in page(board(derivation, focus=focus))
+    with pytest.raises(InputError, match="stands 2 times; say bank or Bank"):
+        board(derivation, focus="BANK")
+
+
+def test_tokens_that_look_alike_or_like_nothing_are_told_apart() -> None:
+    derivation = derive(e=[[1, 0], [0, 1], [1, 1], [0, 0]], tokens=["bank", "", "bank", "\n"])
+    text = page(board(derivation, focus=2, full=True))
+    assert "2 The bank#2 row becomes a recipe" in text
+    assert "q_bank#2·k_bank#1 = 1·1 + 1·0 = 1" in text
+    assert "bank#1 · bank#2 0.707 →" in text
+    assert re.search(r"^'' · '\\n' ", text, re.M)
+    assert "2 The '' row becomes a recipe" in page(board(derivation, focus=1))
 
 
 def test_what_is_said_of_one_derivation_is_not_said_of_another() -> None:

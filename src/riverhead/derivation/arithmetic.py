@@ -108,7 +108,7 @@ def _projected(cell: Cell) -> Row:
 def _dot(cell: Cell) -> Row:
     """``q_bank · k_river = 2·2 + 1·0 = 4``."""
     key = cell.row("k", cell.j, cell.kv_head)
-    names = maths(of("q", cell.given.tokens[cell.i]), "·", of("k", cell.given.keys[cell.j]))
+    names = maths(of("q", cell.given.asking[cell.i]), "·", of("k", cell.given.answering[cell.j]))
     return maths(names, "=", cell.sum(cell.row("q"), key), "=", cell.shown)
 
 
@@ -162,7 +162,7 @@ def _out(cell: Cell) -> Row:
 def _merged(cell: Cell) -> Row:
     """Component j is a component of one head's output."""
     head, component = divmod(cell.j, cell.given.d_v)
-    token = cell.given.tokens[cell.i]
+    token = cell.given.asking[cell.i]
     source = Sub(Symbol("out"), maths(Word(token), ",", plain(component + 1)))
     return maths(Word(f"head {head}:"), source, "=", cell.shown)
 
@@ -171,7 +171,7 @@ def _mixed(cell: Cell) -> Row:
     """A row of the outputs side by side times a column of W_o."""
     side_by_side = "merged" if cell.given.n_heads > 1 else "out"
     column = [row[cell.j] for row in cell.given.W_o or ()]
-    name = Sub(Symbol("y"), maths(Word(cell.given.tokens[cell.i]), ",", plain(cell.j + 1)))
+    name = Sub(Symbol("y"), maths(Word(cell.given.asking[cell.i]), ",", plain(cell.j + 1)))
     return maths(name, "=", cell.sum(cell.row(side_by_side, head=0), column, side_by_side), "=", cell.shown)
 
 

@@ -10,7 +10,7 @@ from riverhead.derivation.derivation import Derivation
 from riverhead.derivation.given import Given
 from riverhead.derivation.notation import Digits, divided, maths, vector
 from riverhead.derivation.steps import KINDS
-from riverhead.derivation.tokens import bare, position
+from riverhead.derivation.tokens import position
 from riverhead.errors import InputError
 from riverhead.numbers.interval import slack
 from riverhead.scene import Math, Part, Row, Scene, Table, Text, Word
@@ -78,7 +78,7 @@ class _Changes:
             labels = self.before.rows(step)
             primed = step in ("out", "merged", "y")
             rows = tuple(
-                (maths(Word(bare(labels[n]), int(primed))), shown)
+                (maths(Word(labels[n], int(primed))), shown)
                 for n, (was, now) in enumerate(zip(old, new, strict=True))
                 if not (primed and self.focus not in (None, n)) and (shown := self._vector(step, was, now))
             )
@@ -92,12 +92,12 @@ class _Changes:
             return []
         parts: list[Part] = []
         for head, old, new in self._heads(*names):
-            columns = list(self.before.given.keys)
+            columns = list(self.before.given.answering)
             if step == "exp":
                 columns.append("sum")
                 old = _beside(old, self.before["sum"].values[head])
                 new = _beside(new, self.after["sum"].values[head])
-            parts += self._table(step, self._caption(head), self.before.given.tokens, columns, old, new)
+            parts += self._table(step, self._caption(head), self.before.given.asking, columns, old, new)
         return parts
 
     def _heads(self, old: str, new: str) -> list[tuple[int, Rows, Rows]]:

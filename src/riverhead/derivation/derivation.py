@@ -54,8 +54,8 @@ class Derivation(Displayable):
         return "masked" if "masked" in self.names else "scores"
 
     def rows(self, step: str) -> tuple[str, ...]:
-        """The tokens the rows of ``step`` belong to."""
-        return self.given.keys if KINDS[step].rows == "keys" else self.given.tokens
+        """What the tokens are called to which the rows of ``step`` belong."""
+        return self.given.answering if KINDS[step].rows == "keys" else self.given.asking
 
     def check(self, step: str, i: int, j: int, head: int) -> None:
         """Raise `InputError` unless ``step`` has a number there."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from riverhead.derivation.arrays import Bools, Grid, Rows, check_size, flags, grid, number, rows, whole
-from riverhead.derivation.tokens import texts, tokens
+from riverhead.derivation.tokens import labels, texts, tokens
 from riverhead.errors import InputError, ShapeError
 from riverhead.numbers import Rounding
 from riverhead.shapes import check_axis
@@ -72,6 +72,16 @@ class Given:
     def keys(self) -> tuple[str, ...]:
         """The tokens that answer."""
         return self.tokens if self.tokens_k is None else self.tokens_k
+
+    @property
+    def asking(self) -> tuple[str, ...]:
+        """What each query is called."""
+        return labels(self.tokens)
+
+    @property
+    def answering(self) -> tuple[str, ...]:
+        """What each key is called."""
+        return labels(self.keys)
 
     @property
     def T_q(self) -> int:  # noqa: N802

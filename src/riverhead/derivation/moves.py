@@ -48,7 +48,7 @@ def moves(derivation: Derivation, focus: int, digits: Digits) -> list[Part]:
     old, new = before(derivation), after(derivation)
     if old is None or len(old) < 2:
         return []
-    names = tuple(bare(token) for token in derivation.given.tokens)
+    names = derivation.given.asking
     primed = tuple(f"{name}′" for name in names)
     was, now, across = cosines(old, old), cosines(new, new), cosines(new, old)  # (T, T)
     parts = _listed(names, was, now, digits) if len(names) <= LISTED else []
@@ -100,9 +100,9 @@ def _plane(derivation: Derivation, old: Array, new: Array, focus: int) -> Plane:
     weights = derivation["weights"].array.max(axis=0)  # (T_q, T_k): what any head looks at
     mixed = "y" in derivation.names or derivation.given.n_heads > 1
     arrows = []
-    for n, token in enumerate(derivation.given.tokens):
+    for n, token in enumerate(derivation.given.asking):
         seen = [] if mixed else [plane.point(old[j]) for j in np.flatnonzero(weights[n])]
-        arrows.append(Arrow(bare(token), plane.point(old[n]), plane.point(new[n]), hull(seen), n == focus))
+        arrows.append(Arrow(token, plane.point(old[n]), plane.point(new[n]), hull(seen), n == focus))
     inside = "" if mixed else "each vector moves inside the hull of the values it attends to"
     return Plane(tuple(arrows), plane.names, "; ".join(filter(None, (inside, plane.says))))
 
@@ -131,9 +131,7 @@ def destinations(a: Derivation, b: Derivation, word: str, *, digits: int | None 
     others: list[tuple[str, Array]] = []
     for derivation, rows, n in zip((a, b), olds, at, strict=True):
         others += [
-            (bare(t), row)
-            for i, (t, row) in enumerate(zip(derivation.given.tokens, rows, strict=True))
-            if i != n
+            (t, row) for i, (t, row) in enumerate(zip(derivation.given.asking, rows, strict=True)) if i != n
         ]
     table: list[tuple[Cell, ...]] = [
         (other, *(_cosine(vector, row, shown) for vector in new)) for other, row in _distinct(others)

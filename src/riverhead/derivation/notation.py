@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from riverhead.derivation.arrays import whole
 from riverhead.derivation.given import Given
 from riverhead.derivation.scaling import is_usual
-from riverhead.derivation.tokens import bare
 from riverhead.errors import InputError
 from riverhead.numbers import Number, fixed, plain, significant
 from riverhead.scene import Call, Fraction, Math, Operator, Power, Root, Row, Sub, Symbol, Vector, Word
@@ -63,7 +62,7 @@ def maths(*items: Math | str) -> Row:
 
 def of(symbol: str, token: str) -> Sub:
     """Return the symbol of a token: q_bank."""
-    return Sub(Symbol(symbol), Word(bare(token)))
+    return Sub(Symbol(symbol), Word(token))
 
 
 def vector(numbers: Sequence[Number], first: int | None = None) -> Vector:

@@ -87,7 +87,7 @@ def _lopsided(given: Given, grids: Grids) -> str:
         return ""
     h, i, j = (int(n) for n in np.unravel_index(gap.argmax(), gap.shape))
     there, back = fixed(weights[h, i, j], 4), fixed(weights[h, j, i], 4)
-    a, b = given.tokens[i], given.tokens[j]
+    a, b = given.asking[i], given.asking[j]
     return (
         f"The scores are symmetric here, the weights are not, for each row has a sum of its own: "
         f"{a} → {b} {there}, {b} → {a} {back}."

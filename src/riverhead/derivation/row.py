@@ -7,7 +7,6 @@ import numpy as np
 from riverhead.derivation import sections
 from riverhead.derivation.notation import maths, vector
 from riverhead.derivation.sections import Sheet
-from riverhead.derivation.tokens import bare
 from riverhead.scene import Cell, Fold, Part, Table, Text, Word
 
 __all__ = ["row"]
@@ -66,9 +65,9 @@ def _terms(sheet: Sheet, head: int, shown: list[int]) -> Fold:
 def _keys(sheet: Sheet, head: int, seen: list[int]) -> Fold:
     """Every key the query sees, with its numbers."""
     steps = ("dots", "scores", "exp", "weights")
-    rows: list[tuple[Cell, ...]] = []
+    rows, names = list[tuple[Cell, ...]](), sheet.derivation.given.answering
     for n in seen:
         numbers = (sheet.digits.show(step, sheet.row(step, head)[n]) for step in steps)
-        rows.append((str(n), bare(sheet.derivation.given.keys[n]), *numbers))
+        rows.append((str(n), names[n], *numbers))
     columns = ("", "key", "q·k", sections.divided_label(sheet), "exp", "weight")
     return Fold("every token it sees", (Table(columns, tuple(rows)),), open=True)

@@ -12,7 +12,6 @@ from riverhead.derivation.arrays import Rows
 from riverhead.derivation.derivation import Derivation
 from riverhead.derivation.notation import MOST_DIGITS, Digits, divided, maths, of, vector
 from riverhead.derivation.steps import KINDS
-from riverhead.derivation.tokens import bare
 from riverhead.numbers import Number, Verdict, fixed, plain, read
 from riverhead.scene import Bar, Cell, Fold, Math, Matrix, Part, Power, Row, Sub, Symbol, Table, Text, Word
 
@@ -47,7 +46,7 @@ class Sheet:
     @property
     def token(self) -> str:
         """The token in focus."""
-        return bare(self.derivation.given.tokens[self.focus])
+        return self.derivation.given.asking[self.focus]
 
     @property
     def heads(self) -> range:
@@ -85,7 +84,7 @@ def projections(sheet: Sheet) -> list[Part]:
     jobs: list[str | Math] = []
     for name, x in (("q", "x"), ("k", source), ("v", source)):
         jobs += ["    " * bool(jobs), maths(Symbol(name), "=", Symbol(x), Sub(Symbol("W"), Symbol(name)))]
-    labels = {"x": given.tokens, "x_k": given.keys}
+    labels = {"x": given.asking, "x_k": given.answering}
     found = {name: getattr(given, name) for name in ("x", "x_k", "W_q", "W_k", "W_v")}
     matrices = [_matrix(sheet, n, m, labels.get(n, _counted(len(m)))) for n, m in found.items() if m]
     return [
@@ -100,14 +99,14 @@ def vectors(sheet: Sheet) -> list[Part]:
     """What each token asks, answers and hands over."""
     given = sheet.derivation.given
     if given.e is not None:
-        rows = [(token, _vector(sheet, e)) for token, e in zip(given.tokens, given.e, strict=True)]
+        rows = [(token, _vector(sheet, e)) for token, e in zip(given.asking, given.e, strict=True)]
         return [Table(("", "e = q = k = v: one vector, three jobs"), tuple(rows), focus=sheet.focus)]
     parts: list[Part] = []
     for head in sheet.heads:
         if given.tokens_k is None:
             parts.append(_jobs(sheet, head))
         else:
-            asks = [(token, _vector(sheet, sheet.row("q", head, n))) for n, token in enumerate(given.tokens)]
+            asks = [(token, _vector(sheet, sheet.row("q", head, n))) for n, token in enumerate(given.asking)]
             parts.append(Table(("", "q asks"), tuple(asks), sheet.caption(head), sheet.focus))
             parts.append(_answers(sheet, head))
     return parts
@@ -124,7 +123,7 @@ def _jobs(sheet: Sheet, head: int) -> Table:
 def _answers(sheet: Sheet, head: int) -> Table:
     given, kv = sheet.derivation.given, sheet.kv_head(head)
     rows = []
-    for n, token in enumerate(given.keys):
+    for n, token in enumerate(given.answering):
         pair = [_vector(sheet, sheet.row(step, kv, n)) for step in ("k", "v")]
         rows.append((token, *pair, *given.meanings[n : n + 1]))
     return Table(
@@ -140,7 +139,7 @@ def scores(sheet: Sheet) -> list[Part]:
         best = _best(sheet, head)
         cells = tuple(sheet.numbers("dots", row) for row in sheet.derivation["dots"].values[head])
         name: Math = Word(sheet.caption(head)) if sheet.caption(head) else _qkt()
-        parts.append(Matrix(name, given.tokens, given.keys, cells, sheet.focus, (sheet.focus, best)))
+        parts.append(Matrix(name, given.asking, given.answering, cells, sheet.focus, (sheet.focus, best)))
     return parts
 
 
@@ -173,7 +172,8 @@ def recipe(sheet: Sheet, head: int, keys: Sequence[int] | None = None) -> Table:
     weights = sheet.row("weights", head)
     bars = [Bar(weights[n]) for n in shown] + [Bar(sum(weights[n] for n in rest))] * bool(rest)
     table.append(("", *bars, None))
-    columns = [*(bare(derivation.given.keys[n]) for n in shown), *[f"{len(rest)} others"] * bool(rest), "sum"]
+    names = derivation.given.answering
+    columns = [*(names[n] for n in shown), *[f"{len(rest)} others"] * bool(rest), "sum"]
     return Table(("", *columns), tuple(table), sheet.caption(head))
 
 
@@ -302,8 +302,8 @@ def _label(sheet: Sheet, step: str, head: int, i: int, j: int) -> str:
     if step in ("x", "x_k", "q", "k", "v", "dots", "y"):
         return which and f"{which[:-2]}: "
     columns = KINDS[step].columns
-    across = {"keys": f" → {bare(derivation.given.keys[j])}", "sum": ""} if columns != "components" else {}
-    return f"{which}{bare(derivation.rows(step)[i])}{across.get(columns, f', component {j + 1}')}: "
+    across = {"keys": f" → {derivation.given.answering[j]}", "sum": ""} if columns != "components" else {}
+    return f"{which}{derivation.rows(step)[i]}{across.get(columns, f', component {j + 1}')}: "
 
 
 def _matrix(sheet: Sheet, name: str, cells: Rows, labels: tuple[str, ...]) -> Matrix:

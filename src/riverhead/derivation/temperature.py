@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from riverhead.derivation.derivation import Derivation
 from riverhead.derivation.notation import Digits, maths, vector
-from riverhead.derivation.tokens import bare, position
+from riverhead.derivation.tokens import position
 from riverhead.errors import InputError
 from riverhead.numbers import fixed, plain
 from riverhead.scene import Cell, Part, Scene, Table, Text, Word
@@ -48,9 +48,9 @@ def sweep(
             outs = [shown.show("out", value) for value in out]
             recipe = [shown.show("weights", weight) for weight in weights]
             rows.append((plain(temperature), *recipe, outs[0] if len(outs) == 1 else vector(outs)))
-        name = maths(Word(bare(given.tokens[row]), 1))
+        name = maths(Word(given.asking[row], 1))
         caption = f"head {head}" if given.n_heads > 1 else ""
-        parts.append(Table(("temperature", *map(bare, given.keys), name), tuple(rows), caption))
+        parts.append(Table(("temperature", *given.answering, name), tuple(rows), caption))
     said = "weights = softmax(scores ÷ temperature): hot, every key counts alike; cold, the best takes all."
     return Scene(f"{derivation.title}: from soft to hard", (*parts, Text((said,), "note")))
 

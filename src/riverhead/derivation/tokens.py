@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from riverhead.errors import InputError
 from riverhead.shapes import check_axis
 
-__all__ = ["bare", "position", "texts", "tokens"]
+__all__ = ["bare", "labels", "position", "texts", "tokens"]
 
 LONGEST = 1_000  # characters of one token: a page of text is no token
 
@@ -36,18 +38,37 @@ def texts(name: str, value: Any) -> tuple[str, ...]:
 
 
 def bare(token: str) -> str:
-    """Return the token without its outer spaces (a model's tokens carry them), unless it is nothing else.
+    """Return the token without its outer spaces (a model's tokens carry them); quoted, if it is nothing else.
 
     >>> bare(" river"), bare(" ")
-    ('river', ' ')
+    ('river', "' '")
     """
-    return token.strip() or token
+    return token.strip() or repr(token)
+
+
+SAME: tuple[Callable[[str], str], ...] = (str, bare, lambda token: bare(token).casefold())  # less and less
+
+
+def labels(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what each token is called: bare, and counted where it repeats; `position` finds it so.
+
+    >>> labels(("a", " bank", "by", "bank"))
+    ('a', 'bank#1', 'by', 'bank#2')
+    """
+    found, seen = tuple(map(bare, names)), Counter[str]()
+    times = Counter(found)
+    called = []
+    for name in found:
+        seen[name] += 1
+        called.append(f"{name}#{seen[name]}" if times[name] > 1 else name)
+    return tuple(called)
 
 
 def position(names: tuple[str, ...], name: str | int, what: str = "token") -> int:
     """Return where ``name`` stands: a token, the second of its kind as ``river#2``, or an index from 0.
 
-    Raises `InputError` where there is none, or more than one.
+    Outer spaces and the case count only where a token has them as given. Raises `InputError` where there is
+    none, or more than one.
 
     >>> position(("a", "river", "by", "a", "bank"), "a#2"), position(("The", "river"), 1)
     (3, 1)
@@ -56,14 +77,15 @@ def position(names: tuple[str, ...], name: str | int, what: str = "token") -> in
         if 0 <= name < len(names):
             return name
         raise InputError(f"{what} {name} is not there; there are {len(names)}, counted from 0")
-    places = _places(names, name)
+    places = _places(names, name, SAME)
     if len(places) == 1:
         return places[0]
     if len(places) > 1:
-        which = " or ".join(f"{name}#{n}" for n in range(1, len(places) + 1))
+        called = labels(names)
+        which = " or ".join(called[n] for n in places)
         raise InputError(f"{what} {name!r} stands {len(places)} times; say {which}")
     word, _, nth = name.rpartition("#")
-    places = _places(names, word) if word else []
+    places = _places(names, word, SAME[1:]) if word else []  # counted as `labels` counts
     if _index(nth) is not None and 1 <= int(nth) <= len(places):
         return places[int(nth) - 1]
     index = _index(name)
@@ -73,10 +95,10 @@ def position(names: tuple[str, ...], name: str | int, what: str = "token") -> in
     raise InputError(f"{what} {name[:60]!r} is not there; the tokens are {listed}, or an index from 0")
 
 
-def _places(names: tuple[str, ...], name: str) -> list[int]:
-    """Where ``name`` stands: as it is, else without its outer spaces."""
-    exact = [n for n, token in enumerate(names) if token == name]
-    return exact or [n for n, token in enumerate(names) if token.strip() == name.strip()]
+def _places(names: tuple[str, ...], name: str, same: Sequence[Callable[[str], str]]) -> list[int]:
+    """Where ``name`` stands, by the strictest likeness that finds it."""
+    found = ([n for n, token in enumerate(names) if key(token) == key(name)] for key in same)
+    return next(filter(None, found), [])
 
 
 def _index(text: str) -> int | None:
