@@ -10,7 +10,7 @@ from spoken import page, words
 
 from riverhead.derivation import board, derive, example
 from riverhead.errors import InputError
-from riverhead.scene import Bar, Fold, Table
+from riverhead.scene import Bar, Fold, Part, Table, Text
 
 
 @pytest.mark.parametrize(
@@ -264,3 +264,21 @@ def test_what_another_source_prints_is_told_of_its_own_row_and_told_apart() -> N
     for digits in (0, 1, 2):
         assert "Board: 8.33 is 8.34, 0.61 is 0.60 " in page(board(derivation, focus="bank", digits=digits))
     assert "0.61 is 0.60427" in page(board(derivation, focus="bank", digits=5))
+
+
+def test_symbols_in_the_notes_are_formulas() -> None:
+    from riverhead.render import render
+
+    rng = np.random.default_rng(5)
+    W = {name: rng.random((3, 4)) for name in ("W_q", "W_k", "W_v")}
+    scene = board(derive(x=rng.random((2, 3)), **W, W_o=rng.random((4, 3)), n_heads=2), full=True)
+    runs = [run for part in flat(scene.parts) if isinstance(part, Text) for run in part.runs]
+    assert not [run for run in runs if isinstance(run, str) and re.search("[dW]_[a-z]", run)]
+    assert "divided by √d_k = √2 it is the same" in page(scene)
+    assert "mixed by W_o: y_" in page(scene)
+    assert "<msub><mi>W</mi><mi>o</mi></msub>" in render(scene, "html-fragment")
+
+
+def flat(parts: tuple[Part, ...]) -> list[Part]:
+    """Every part, those in folds too."""
+    return [inner for part in parts for inner in (flat(part.parts) if isinstance(part, Fold) else [part])]

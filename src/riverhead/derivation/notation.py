@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,18 @@ from riverhead.errors import InputError
 from riverhead.numbers import Number, fixed, plain, significant
 from riverhead.scene import Call, Fraction, Math, Operator, Power, Root, Row, Sub, Symbol, Vector, Word
 
-__all__ = ["MOST_DIGITS", "Digits", "divided", "fenced", "formula", "maths", "of", "products", "vector"]
+__all__ = [
+    "MOST_DIGITS",
+    "Digits",
+    "divided",
+    "fenced",
+    "formula",
+    "maths",
+    "of",
+    "products",
+    "prose",
+    "vector",
+]
 
 MOST_DIGITS = 15  # a float64 has no more
 
@@ -53,6 +65,23 @@ class Digits:
 
     def _short(self, value: float) -> Number | None:
         return plain(value) if abs(value) < 1e6 and round(value, min(self.decimals, 4)) == value else None
+
+
+def prose(text: str) -> tuple[str | Math, ...]:
+    """Return a sentence whose ``d_k``, ``√d_k`` and ``W_o`` are formulas.
+
+    >>> [str(run) for run in prose("√d_k keeps the spread")]
+    ['√d_k', ' keeps the spread']
+    """
+    runs: list[str | Math] = []
+    for n, piece in enumerate(re.split(r"(√?\b[dW]_[a-z]\b)", text)):  # every second piece is a symbol
+        if n % 2:
+            base, index = piece.removeprefix("√").split("_")
+            symbol = Sub(Symbol(base), Symbol(index))
+            runs.append(Root(symbol) if piece.startswith("√") else symbol)
+        elif piece:
+            runs.append(piece)
+    return tuple(runs)
 
 
 def maths(*items: Math | str) -> Row:

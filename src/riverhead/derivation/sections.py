@@ -10,7 +10,7 @@ import numpy as np
 
 from riverhead.derivation.arrays import Rows
 from riverhead.derivation.derivation import Derivation
-from riverhead.derivation.notation import MOST_DIGITS, Digits, divided, maths, of, vector
+from riverhead.derivation.notation import MOST_DIGITS, Digits, divided, maths, of, prose, vector
 from riverhead.derivation.steps import KINDS
 from riverhead.numbers import Number, Verdict, fixed, plain, read
 from riverhead.scene import Bar, Cell, Fold, Math, Matrix, Part, Power, Row, Sub, Symbol, Table, Text, Word
@@ -241,7 +241,7 @@ def merge(sheet: Sheet) -> list[Part]:
         parts.append(Text((f"{given.n_heads} heads side by side: ", side)))
     if given.W_o is not None:
         mixed = maths(of("y", sheet.token), "=", _vector(sheet, sheet.row("y", 0), "y"))
-        parts.append(Text(("mixed by W_o: ", mixed)))
+        parts.append(Text((*prose("mixed by W_o: "), mixed)))
         parts.append(Text((sheet.derivation.arithmetic("y", sheet.focus, 0),)))
         matrix = _matrix(sheet, "W_o", given.W_o, _counted(len(given.W_o)))
         size = f"W_o, {len(matrix.rows)} × {len(matrix.columns)}"
@@ -249,7 +249,7 @@ def merge(sheet: Sheet) -> list[Part]:
         parts.append(
             Fold(size, (matrix,), open=sheet.full)
             if small
-            else Text((f"{size}, is not written out",), "note")
+            else Text(prose(f"{size}, is not written out"), "note")
         )
     return parts
 
@@ -283,7 +283,7 @@ def every_cell(sheet: Sheet, step: str) -> Fold:
     """What is true of a step, and the arithmetic of every cell of it."""
     derivation = sheet.derivation
     found = derivation[step]
-    lines: list[Part] = [Text((found.says,), "note")] if found.says else []
+    lines: list[Part] = [Text(prose(found.says), "note")] if found.says else []
     once = step in ("x", "x_k") or (
         step in ("q", "k", "v") and derivation.given.x is None
     )  # a row is one line
