@@ -1,5 +1,6 @@
 """The SVG sheet and its picture: well-formed for any text, nothing beyond its edge."""
 
+import math
 import sys
 from xml.etree import ElementTree
 
@@ -105,6 +106,22 @@ def test_labels_of_a_plane_keep_apart():
     for n, (left, right, y) in enumerate(boxes):
         for other_left, other_right, other_y in boxes[:n]:
             assert right <= other_left or other_right <= left or abs(y - other_y) >= 12
+
+
+def test_of_a_dozen_moves_no_label_is_struck_through_and_none_is_without_a_label():
+    ends = [(1.0, 1.0), (1.16, 1.6), (3.17, -0.9), (1.53, 1.44), (1.13, 1.32), (1.46, 2.16), (2.62, -0.1)]
+    ends += [(-0.8, 2.93), (0.69, 1.8), (1.96, 0.44), (1.74, 1.9), (2.05, -0.04)]
+    starts = [(2, 1), (0.5, 1), (3.25, -1), (1, 1), (0.3, 0.6), (1.5, 2.5), (2.25, 0.125), (-1, 3), (0, 1)]
+    starts += [(1, 0), (2, 2), (0.7, -0.7)]
+    words = [f"{letter * 12}" for letter in "abcdefghijkl"]
+    drawn = draw(Plane(tuple(map(Arrow, words, starts, ends))))
+    assert {label.text.removesuffix("′") for label in drawn.labels} == set(words)
+    for label in drawn.labels:
+        right, top = label.x + 7.8 * len(label.text), label.y - 0.7 * 13  # as high as its letters
+        for (x1, y1), (x2, y2), _ in drawn.arrows:
+            path = [(x1 + (x2 - x1) * k / 300, y1 + (y2 - y1) * k / 300) for k in range(301)]
+            struck = sum(label.x < x < right and top < y < label.y for x, y in path) / 300
+            assert struck * math.dist((x1, y1), (x2, y2)) <= 7  # pixels
 
 
 @pytest.mark.parametrize("token", HOSTILE)

@@ -21,6 +21,7 @@ SIDE = 300.0  # the longer side of the drawn square, in pixels
 MARGIN = 44.0
 SIZE = 13.0  # of a label's letters
 LONGEST = 24  # characters of a label
+TOUCH = 40.0  # square pixels of a label that may lie on something: 7 pixels of an arrow
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,20 +147,36 @@ Box = tuple[float, float, float, float]  # left, top, right, bottom
 def _labels(
     moves: list[tuple[str, Point, Point, bool]], sheet: Point, ticks: list[Label]
 ) -> tuple[Label, ...]:
-    """A label at each end of each move, where it covers least: the ones in focus choose first."""
+    """A label at each end of each move, where it covers least: the ones in focus choose first.
+
+    Of a move out of focus, one label is enough where the other finds no free place.
+    """
     taken = [(tick.x, tick.y - SIZE, tick.x + _width(tick.text), tick.y) for tick in ticks]
     taken += [_around(point, 6.0) for _, start, end, _ in moves for point in (start, end)]
     for _, start, end, _ in moves:
-        taken += [_around(_between(start, end, k / 24), 3.0) for k in range(1, 24)]
+        steps = math.ceil(math.dist(start, end) / 6)
+        taken += [_around(_between(start, end, k / steps), 3.0) for k in range(1, steps)]
     labels = []
     for label, start, end, focus in sorted(moves, key=lambda move: not move[3]):
-        for point, text in ((end, label + PRIME), (start, label)):
-            boxes = [_box(point, text, side) for side in product((1, -1, 0), (0, -1, 1)) if side != (0, 0)]
-            inside = [box for box in boxes if min(box) >= 0 and box[2] <= sheet[0] and box[3] <= sheet[1]]
-            best = min(inside or boxes, key=lambda box: sum(_overlap(box, other) for other in taken))
-            taken.append(best)
-            labels.append(Label(best[0], best[3] - SIZE * 0.25, text, focus))
+        after = _best(end, label + PRIME, sheet, taken)
+        before = _best(start, label, sheet, [*taken, after[1]])
+        both = (after, before)
+        for _, box, text in both if focus else [at for at in both if at[0] <= TOUCH] or [min(both)]:
+            taken.append(box)
+            labels.append(Label(box[0], box[3] - SIZE * 0.25, text, focus))
     return tuple(labels)
+
+
+def _best(point: Point, text: str, sheet: Point, taken: list[Box]) -> tuple[float, Box, str]:
+    """The place beside ``point`` where ``text`` covers least of what is ``taken``, after how much that is."""
+
+    def covered(box: Box) -> float:
+        return sum(_overlap(box, other) for other in taken)
+
+    boxes = [_box(point, text, side) for side in product((1, -1, 0), (0, -1, 1)) if side != (0, 0)]
+    inside = [box for box in boxes if min(box) >= 0 and box[2] <= sheet[0] and box[3] <= sheet[1]]
+    best = min(inside or boxes, key=covered)
+    return covered(best), best, text
 
 
 def _around(point: Point, r: float) -> Box:
