@@ -16,11 +16,13 @@ from riverhead.render.letters import visible
 from riverhead.render.mathml import mathml
 from riverhead.scene import (
     Arrow,
+    Axis,
     Bar,
     Call,
     Code,
     Fold,
     Fraction,
+    Heatmap,
     Matrix,
     Operator,
     Plane,
@@ -200,11 +202,12 @@ def test_a_narrow_window_breaks_no_number_and_no_short_label(tmp_path):
 def test_every_token_is_read_back(token, format):
     corners = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))
     plane = Plane((Arrow(token, corners[0], corners[1], corners),), (token, token))
+    heat = Heatmap(((1.0,),), Axis("", ("a",)), Axis("", ("a",)), token)
     scene = Scene(
-        token, (Text((token,)), Table((token,), ((Word(token),),)), plane, Code("c"), Fold(token, ()))
+        token, (Text((token,)), Table((token,), ((Word(token),),)), plane, heat, Code("c"), Fold(token, ()))
     )
     html = render(scene, format)
-    assert Page(html).text.replace("\u2068", "").replace("\u2069", "").count(visible(token)) >= 5
+    assert Page(html).text.replace("\u2068", "").replace("\u2069", "").count(visible(token)) >= 6
 
 
 @given(scenes())

@@ -12,12 +12,14 @@ from riverhead.render import render
 from riverhead.render.latex_math import escaped, latex_math
 from riverhead.scene import (
     Arrow,
+    Axis,
     Bar,
     Call,
     Code,
     Fold,
     Formula,
     Fraction,
+    Heatmap,
     Matrix,
     Operator,
     Plane,
@@ -169,6 +171,8 @@ def everywhere(token):
             (token, token),
             token,
         ),
+        Heatmap(((1.0, 0.0),), Axis(token, (token,)), Axis(token, (token, "b")), token),
+        Heatmap(((1.0,),), Axis("", ends=(token, token)), Axis("", ends=(token, token))),
         Code(token),
         Fold(token, (Text((token,)),), open=True),
     )

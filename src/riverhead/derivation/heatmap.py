@@ -57,7 +57,7 @@ def heatmap(A: AttentionMap, tokens: Any = None, tokens_k: Any = None, *, size: 
         parts.append(_drawn(A[head], rows, columns, size, CELLS // min(len(heads), DRAWN)))
     if len(heads) > DRAWN:
         shown = (
-            f"{len(heads) - DRAWN} more are not drawn: A[{', '.join(map(str, heads[DRAWN]))}] is the next."
+            f"{DRAWN} of {len(heads)} heads are drawn; the next is A[{', '.join(map(str, heads[DRAWN]))}]."
         )
         parts.append(Text((shown,), "note"))
     parts += _means(A, heads)

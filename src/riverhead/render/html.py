@@ -155,7 +155,8 @@ class HTML(Walker[str]):
 
     def heatmap(self, part: Heatmap) -> str:
         """A drawing, with its largest number in words."""
-        return _drawing(part.caption, heat_described(part), *heat_figure(part))
+        drawn = heat_figure(part)
+        return _drawing(part.caption, heat_described(part), *drawn)
 
     def code(self, part: Code) -> str:
         """Source text as it is."""
