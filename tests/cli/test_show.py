@@ -89,6 +89,19 @@ def test_a_colder_dictionary_turns_hard(run) -> None:
     assert all(value in swept for value in ("1.8478", "1.0002", "1.0000"))
 
 
+def test_the_focus_is_found_in_any_case_and_only_its_row_is_compared_with_the_source(run) -> None:
+    followed = run("show", SENTENCE, "--focus", "FLOODED", "--digits", "0").stdout.decode()
+    assert "▸ flooded" in followed
+    assert "Board:" not in followed
+    assert "0.61 is 0.60" in run("show", SENTENCE, "--digits", "0").stdout.decode()
+
+
+def test_wide_vectors_take_no_more_memory_than_they_are(run, tmp_path: Path) -> None:
+    row = [1] * 100_000  # its square is 75 GiB
+    (tmp_path / "wide.json").write_text(json.dumps({"tokens": ["a", "b"], "e": [row, row]}))
+    assert "… 100000 numbers" in run("show", "--vectors", "wide.json").stdout.decode()
+
+
 def test_two_sentences_two_destinations(run) -> None:
     page = run("show", "money bank grows", "--beside", "river bank flows").stdout.decode()
     assert all(value in page for value in ("0.753", "0.591", "0.448", "0.845", "0.914"))
