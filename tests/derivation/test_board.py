@@ -10,7 +10,7 @@ from spoken import page, words
 
 from riverhead.derivation import board, derive, example
 from riverhead.errors import InputError
-from riverhead.scene import Bar, Fold, Part, Table, Text
+from riverhead.scene import Bar, Fold, Formula, Part, Table, Text
 
 
 @pytest.mark.parametrize(
@@ -273,6 +273,8 @@ def test_symbols_in_the_notes_are_formulas() -> None:
     W = {name: rng.random((3, 4)) for name in ("W_q", "W_k", "W_v")}
     scene = board(derive(x=rng.random((2, 3)), **W, W_o=rng.random((4, 3)), n_heads=2), full=True)
     runs = [run for part in flat(scene.parts) if isinstance(part, Text) for run in part.runs]
+    runs += [meaning for part in flat(scene.parts) if isinstance(part, Formula) for _, meaning in part.terms]
+    assert "what each token asks, 2 rows of 2 numbers" in runs
     assert not [run for run in runs if isinstance(run, str) and re.search("[dW]_[a-z]", run)]
     assert "divided by √d_k = √2 it is the same" in page(scene)
     assert "mixed by W_o: y_" in page(scene)

@@ -36,9 +36,8 @@ def _job(name: str, what: str) -> Callable[[Given, Grids], list[str]]:
 
 
 def _dots(given: Given, grids: Grids) -> list[str]:
-    products = "one multiplication" if given.d_k == 1 else f"{given.d_k} multiply-and-adds"
     return [
-        f"Every query with every key, {products} for each pair (d_k of them).",
+        f"Every query with every key, {_products(given.d_k)} for each pair (d_k of them).",
         "A key at a right angle to the query scores 0, one that points away scores below 0.",
         "A longer vector scores more, so a token need not match itself best: "
         "(1, 1)·(3, 3) = 6, (1, 1)·(1, 1) = 2.",
@@ -108,18 +107,23 @@ def _formula(given: Given, grids: Grids) -> list[str]:
 def symbols(given: Given) -> dict[str, str]:
     """Return what each symbol of the formula stands for here, in the order it is read."""
     found = {
-        "Q": f"what each token asks, {_rows(given.T_q)} of d_k = {given.d_k}",
+        "Q": f"what each token asks, {_many(given.T_q, 'row')} of {_many(given.d_k, 'number')}",
         "Kᵀ": f"what each token answers to, turned so that {given.T_k} keys are columns",
-        "QKᵀ": "every query with every key, d_k multiply-and-adds each",
+        "QKᵀ": f"every query with every key, {_products(given.d_k)} each",
         "√d_k": "keeps the spread of the scores, whatever the width of a head",
         "softmax": "turns a row of scores into a recipe that adds up to 1",
-        "V": f"what each token hands over, {_rows(given.T_k)} of d_v = {given.d_v}, blended by the recipe",
+        "V": f"what each token hands over, {_many(given.T_k, 'row')} of "
+        f"{_many(given.d_v, 'number')}, blended by the recipe",
     }
     return found if is_usual(given) else {symbol: text for symbol, text in found.items() if symbol != "√d_k"}
 
 
-def _rows(count: int) -> str:
-    return f"{count} row{'s' * (count != 1)}"
+def _many(count: int, thing: str) -> str:
+    return f"{count} {thing}{'s' * (count != 1)}"
+
+
+def _products(d_k: int) -> str:
+    return "one multiplication" if d_k == 1 else f"{d_k} multiply-and-adds"
 
 
 SAYS: dict[str, str | Callable[[Given, Grids], list[str]]] = {
