@@ -1,5 +1,6 @@
 """Heat maps: shades that follow the numbers, labels at their cells, in characters and in pixels."""
 
+import io
 import math
 import re
 from xml.etree import ElementTree
@@ -9,10 +10,12 @@ from hostile_scenes import HOSTILE, heatmaps
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.console import Console
 
 from riverhead.errors import ShapeError
 from riverhead.render import FORMATS, render
 from riverhead.render.heat import described, shades
+from riverhead.render.terminal import show
 from riverhead.scene import Axis, Heatmap, Scene
 
 WORDS = ("The", "river", "bank", "flooded")
@@ -70,6 +73,25 @@ def test_in_colour_a_labelled_row_is_painted_in_the_background():
     assert shown[2] == "  0 The     \x1b[48;2;204;88;0m  \x1b[0m      "
 
 
+def test_numbers_above_columns_stand_over_them_and_apart():
+    eleven = Heatmap(((1.0,) * 11,), Axis(""), Axis("", tuple("abcdefghijk")))
+    assert lines(eleven)[0] == "   0    5"  # 10 would reach beyond the map
+    many = Heatmap(((1.0,) * 60_000,), Axis(""), Axis("", ("a",) * 60_000))
+    numbers = [(int(number[0]), number.start()) for number in re.finditer(r"\d+", lines(many, width=40)[0])]
+    step = -(-60_000 // 37)  # of 40 characters, two are the sheet's and one the margin
+    assert numbers == [(n * step, 3 + n) for n in (0, 5, 10, 20, 30)]  # 15 would touch 16220
+
+
+def test_labels_that_have_to_be_spelled_out_leave_room_for_the_map():
+    part = Heatmap(((1.0, 0.5),) * 2, Axis("", ("日本語の言葉と文字です", "b")), Axis("", ("a", "b")))
+    sheet = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    show(Scene("", (part,)), Console(file=sheet, width=24))
+    sheet.flush()
+    shown = sheet.buffer.getvalue().decode("ascii").splitlines()
+    assert shown[1] == r"  0 \u65e5\ ##++"
+    assert shown[2] == "  1 b       ##++"
+
+
 def test_a_map_too_wide_for_the_window_shows_the_largest_of_several_and_says_so():
     shown = lines(square(40), width=34)
     assert "each shade the largest of 2 × 2" in " ".join(shown)
@@ -93,6 +115,8 @@ def test_no_number_that_is_not_finite_is_passed_over():
     shown = lines(part, width=60)
     assert shown[1:3] == ["  0 a   ??", "  1 b ??██"]
     assert "? not finite" in shown[-1]
+    bare = Heatmap(((1.0, 0.0), (math.nan, 0.0)), Axis(""), Axis(""))
+    assert lines(bare, width=60, colour=True)[0].strip() == "?"
     assert "not finite" in render(Scene("", (part,)), "svg")
     assert "largest 0.50 in row 1 (b), column 1 (b)" in described(part)
 
@@ -152,6 +176,9 @@ def test_labels_stand_beside_their_rows_and_upright_over_their_columns():
     texts = [(text.text, text.get("transform")) for text in drawn(SMALL).iter(SVG + "text")]
     assert [text for text, turned in texts if turned] == list(WORDS)
     assert [text for text, turned in texts if not turned][1:5] == list(WORDS)
+    beside = [float(text.get("y")) for text in drawn(SMALL).iter(SVG + "text") if text.text in WORDS][:4]
+    top = 7 * 13 * 0.6 + 8
+    assert beside == pytest.approx([top + 22 * (n + 0.5) + 13 * 0.35 for n in range(4)], abs=0.01)
     words = ["".join(text.itertext()) for text in drawn(SMALL).iter(SVG + "text")]
     assert words[-5:] == ["↓ query   → key", "1.0", "0.56", "0.25", "0.062"]
 
