@@ -15,6 +15,7 @@ from ways import attend_by, normal, pairs, ways
 from riverhead.core import attend, kernel, rowblocks
 from riverhead.errors import InputError
 
+compiled = pytest.mark.skipif(kernel.paths() == ("numpy",), reason="no compiled pass in this build")
 linux = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="reads /proc")
 
 
@@ -56,6 +57,23 @@ def test_without_the_extension_numpy_does_it_all(monkeypatch):
 
 
 # ---- threads
+
+
+@compiled
+@pytest.mark.parametrize(
+    ("T", "asked", "n"), [(1000, None, 1), (1000, 5, 5), (2000, None, 4), (9000, None, 61)]
+)
+def test_no_thread_is_started_for_less_than_a_millisecond(T, asked, n, monkeypatch):
+    ran = []
+    monkeypatch.setenv("RIVERHEAD_NUM_THREADS", "64")
+    monkeypatch.setattr(kernel._kernel, "run", lambda n_threads, **_: ran.append(n_threads))
+    attend(
+        np.ones((1, T, 2), np.float32),
+        np.ones((1, T, 2), np.float32),
+        np.ones((1, T, 1), np.float32),
+        threads=asked,
+    )
+    assert ran == [n]  # 3 T² multiply-adds, one thread for every 4 million begun
 
 
 @ways
@@ -102,7 +120,6 @@ def test_a_number_of_threads_that_is_none(said, environment):
 
 
 LONG = ((6, 4096, 64),) * 3  # a tenth of a second at least
-compiled = pytest.mark.skipif(kernel.paths() == ("numpy",), reason="no compiled pass in this build")
 
 
 @linux

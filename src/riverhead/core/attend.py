@@ -42,7 +42,7 @@ def attend(
     The arguments of `attention`, with the same meaning, and float16 arrays and bfloat16 tensors besides.
     Memory grows with T, not with T². Runs compiled where it was built, else in NumPy (`riverhead doctor`
     says which); float64 always runs in NumPy. The result is the same to the last bit for any number of
-    threads: as asked, or RIVERHEAD_NUM_THREADS, or OMP_NUM_THREADS, or one a core.
+    threads: as asked, or up to RIVERHEAD_NUM_THREADS, or OMP_NUM_THREADS, or one a core.
     Raises as `attention` does, and `KeyboardInterrupt` within a second of Ctrl-C.
 
     Milakov & Gimelshein 2018 (online softmax); Dao et al. 2022 (FlashAttention), §3.1.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -32,6 +33,7 @@ NAMES = (
 
 LARGEST = 1e37  # a number beyond this may leave float32's range on the way
 WIDEST = 1 << 20  # d_k or d_v beyond this, and the compiled pass declines
+THREADS_WORTH = 4_000_000  # multiply-adds, a millisecond or so: for fewer no further thread is started
 
 
 def paths() -> tuple[str, ...]:
@@ -81,6 +83,8 @@ def run(
     Arrays come as (*batch, H, ...). Raises `MemoryError` where the results do not fit.
     """
     n_threads, way = threads_of(threads), path()
+    if threads is None:
+        n_threads = min(n_threads, 1 + _multiply_adds(job) // THREADS_WORTH)
     compiled = way != "numpy" and _fits(job)
     outputs = _outputs(job, statistics)
     if compiled:
@@ -109,6 +113,12 @@ def _outputs(job: Job, statistics: bool) -> dict[str, NDArray[Any]]:
     if statistics:
         outputs["top_key"] = np.full((B, H, T_q, job.top), -1, np.int32)
     return outputs
+
+
+def _multiply_adds(job: Job) -> int:
+    *heads, T_q, d_k = job.q.shape
+    T_k, d_v = job.v.shape[-2:]
+    return math.prod((*job.batch, heads[-1], T_q, T_k, d_k + d_v))
 
 
 def _fits(job: Job) -> bool:

@@ -20,6 +20,7 @@ from riverhead.errors import InputError, ModelError
 from riverhead.transformer import llama
 from riverhead.transformer.layout import MODEL_FILE, SCHEMA, TOKENIZER_FILE, WEIGHTS_FILE, Weights, n_numbers
 from riverhead.transformer.names import HeadName, parse_head
+from riverhead.transformer.threads import few_threads
 
 if TYPE_CHECKING:
     from riverhead.transformer.generate import Generated
@@ -62,7 +63,8 @@ class Pass:
                 f"logits {(*x.shape[:-1], config.vocab_size)} take {n_bytes} bytes, at most {LOGITS_BYTES} "
                 f"are made at once: ask for up to {LOGITS_BYTES // (4 * config.vocab_size)} rows at a time"
             )
-        logits: Array = llama.rms_norm(x, weights.final_gain, config.norm_epsilon) @ weights.W_vocab
+        with few_threads(math.prod(x.shape[:-1])):
+            logits: Array = llama.rms_norm(x, weights.final_gain, config.norm_epsilon) @ weights.W_vocab
         return logits
 
 
@@ -125,16 +127,17 @@ class Model:
         offset = len(cache[0]) if cache else 0
         x: Array = self.weights.embedding[ids]  # (B, T, d_model)
         kept = []
-        for layer, block in enumerate(self.weights.blocks):
-            if keep:
-                kept.append(x)
-            q, k, v = llama.project(x, block, self.config, offset)
-            if cache:
-                k, v = cache[layer].append(k, v)
-            if watch is not None:
-                watch(layer, q, k, v)
-            x = x + llama.attention_part(llama.attend(q, k, v), block, off.get(layer, ()))
-            x += llama.feed_forward_part(x, block, self.config)
+        with few_threads(ids.size):
+            for layer, block in enumerate(self.weights.blocks):
+                if keep:
+                    kept.append(x)
+                q, k, v = llama.project(x, block, self.config, offset)
+                if cache:
+                    k, v = cache[layer].append(k, v)
+                if watch is not None:
+                    watch(layer, q, k, v)
+                x = x + llama.attention_part(llama.attend(q, k, v), block, off.get(layer, ()))
+                x += llama.feed_forward_part(x, block, self.config)
         return Pass(self, x, tuple(kept))
 
     def _checked(self, token_ids: npt.ArrayLike, n_before: int) -> npt.NDArray[np.int64]:
