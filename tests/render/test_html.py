@@ -197,6 +197,21 @@ def test_a_narrow_window_breaks_no_number_and_no_short_label(tmp_path):
     assert int(width) <= 300
 
 
+def test_paper_cannot_scroll_and_shows_every_number_whole(tmp_path):
+    if shutil.which("chromium") is None or shutil.which("pdftotext") is None:
+        pytest.skip("needs chromium and pdftotext")
+    labels = tuple(f"{letter * 16}" for letter in "abcdefghijkl")
+    numbers = [[fixed(i + 0.001 * j) for j in range(12)] for i in range(12)]
+    weights = Matrix(Symbol("S"), labels, labels, tuple(map(tuple, numbers)))
+    page = tmp_path / "page.html"
+    page.write_text(render(Scene("", (weights,)), "html"), encoding="utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/user"]
+    flags += [f"--print-to-pdf={tmp_path}/page.pdf"]
+    subprocess.run(["chromium", *flags, page.as_uri()], capture_output=True, check=True, timeout=120)
+    read = subprocess.run(["pdftotext", tmp_path / "page.pdf", "-"], capture_output=True, text=True).stdout
+    assert {number.text for row in numbers for number in row} <= set(read.split())
+
+
 @pytest.mark.parametrize("token", HOSTILE)
 @pytest.mark.parametrize("format", ["html", "html-fragment"])
 def test_every_token_is_read_back(token, format):

@@ -59,7 +59,8 @@ white-space:pre;background:none;color:inherit}
 .riverhead .head p{margin-left:auto}
 .riverhead *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
 @media print{.riverhead .scroll,.riverhead pre{overflow:visible;white-space:pre-wrap}
-.riverhead th,.riverhead td{padding:.25em .5em;white-space:pre-wrap;overflow-wrap:anywhere}
+.riverhead th,.riverhead td{padding:.25em .4em;white-space:pre-wrap;overflow-wrap:anywhere}
+.riverhead td.n{white-space:pre}.riverhead table{font-size:.85em}
 .riverhead tr,.riverhead figure,.riverhead .formula{break-inside:avoid}
 .riverhead h2{break-after:avoid}.riverhead details::details-content{content-visibility:visible}}
 """.replace("ACCENT", ACCENT).strip()
