@@ -32,6 +32,7 @@ def test_up_to_twelve_tokens_every_weight_is_a_number():
     assert matrix.shade
     np.testing.assert_array_equal([[cell.value for cell in row] for row in matrix.cells], A[:, :])
     assert not parts(random(13), Matrix)
+    assert not parts(random(1, keys=13), Matrix)
 
 
 def test_up_to_the_size_every_weight_is_a_cell_with_its_tokens():

@@ -93,7 +93,7 @@ class AttentionMap(display.Displayable, NDArrayOperatorsMixin):
         Of equal weights the lower key comes first; −1 stands where it sees fewer. Raises `InputError` for
         more than were kept.
         """
-        key, weight = self._statistics["top_key"], self._statistics["top_weight"]
+        key, weight = self.top_key, self.top_weight
         kept = key.shape[-1]
         wanted = min(kept, self.shape[-1]) if n is None else count("n", n, 0)
         if wanted > kept:
