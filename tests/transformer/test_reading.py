@@ -128,7 +128,15 @@ def test_rows_and_counts_that_are_not_there(reading: Reading) -> None:
         reading.next_token(0)
 
 
+@pytest.mark.parametrize("layer", [-1, 2, "1", 1.0, None])
+def test_blocks_that_are_not_there(reading: Reading, layer) -> None:
+    with pytest.raises(InputError, match=f"block {layer!r}: the model has 2: 0 to 1"):
+        reading.block(layer)
+
+
 def test_texts_that_cannot_be_read(llama: Model) -> None:
+    with pytest.raises(InputError, match="the text is NoneType, it has to be a str"):
+        llama.read(None)
     with pytest.raises(InputError, match="the text is empty"):
         llama.read("")
     assert len(llama.read("1" * 29).tokens) == 29

@@ -166,7 +166,7 @@ def test_a_damaged_model_of_ones_own_is_mended_by_the_command_in_the_message(tin
 @pytest.mark.parametrize("name", ["", "A", "a/b", "../a", "a.gguf", "-a", "a b", "é", "a" * 65])
 def test_names_that_are_none(tiny: Tiny, name: str) -> None:
     with pytest.raises(InputError, match="cannot name a model; give --name"):
-        store.add(write_gguf(tiny.folder / "own.gguf", 1), name or "\n")
+        store.add(write_gguf(tiny.folder / "own.gguf", 1), name)
 
 
 @pytest.mark.parametrize("name", ["missing.gguf", "file.bin", "folder.gguf"])
@@ -183,6 +183,32 @@ def test_a_gguf_file_cut_short_is_refused_before_it_is_copied(tiny: Tiny) -> Non
     with pytest.raises(ModelError, match=r"own\.gguf.*cut short"):
         store.add(file)
     assert not tiny.cache.exists()
+
+
+@pytest.mark.parametrize("verb", [store.add, store.locate])
+def test_a_file_of_another_architecture_is_refused_before_it_is_hashed(
+    tiny: Tiny, verb: Callable[..., object]
+) -> None:
+    file, said = write_gguf(tiny.folder / "own.gguf", 1), []
+    file.write_bytes(file.read_bytes().replace(b"llama", b"qwen2"))
+
+    def never(_: Path) -> str:
+        raise AssertionError("hashed")
+
+    tiny.monkeypatch.setattr(store, "sha256_of", never)
+    with pytest.raises(ModelError, match=r"own\.gguf: architecture 'qwen2', read is 'llama'"):
+        verb(file, say=said.append)
+    assert not said
+    assert not tiny.cache.exists()
+
+
+@pytest.mark.parametrize(
+    "name", [None, 3, "n" * 5000, "n" * 5000 + ".gguf", "a\0b", "~nobody-is-called-this/a"]
+)
+def test_what_is_no_name_at_all_is_said(tiny: Tiny, name: Any) -> None:
+    with pytest.raises(InputError, match=r"names no model: .*; give a name or a path") as caught:
+        store.locate(name)
+    assert len(str(caught.value)) < 300
 
 
 def test_a_file_that_changes_while_it_is_copied_is_not_kept(tiny: Tiny) -> None:

@@ -17,7 +17,7 @@ from riverhead.transformer.gguf import Header, Tensor, read_header, read_tensor
 from riverhead.transformer.layout import MODEL_FILE, SCHEMA, TOKENIZER_FILE, WEIGHTS_FILE, layout, n_numbers
 from riverhead.transformer.tokens import tokenizer_from
 
-__all__ = ["config_from", "convert"]
+__all__ = ["check", "config_from", "convert"]
 
 # What a plain Llama has not: any other value changes the numbers, so it is refused, never ignored.
 PLAIN: dict[str, tuple[Any, ...]] = {
@@ -51,6 +51,15 @@ def convert(gguf_path: Path | str, folder: Path | str, *, progress: Progress | N
         (folder / MODEL_FILE).write_text(json.dumps(description, indent=1), encoding="utf-8")
     except OSError as error:
         raise ModelError(f"{folder}: the converted model cannot be written: {error}") from error
+
+
+def check(gguf_path: Path) -> int:
+    """Return the bytes of the arrays that `convert` would write; or refuse the file as it would."""
+    header = read_header(gguf_path)
+    config = config_from(header)
+    _plan(header, config)
+    tokenizer_from(header)
+    return 4 * n_numbers(config)  # float32
 
 
 def _write_weights(

@@ -98,6 +98,8 @@ class Model:
         """
         from riverhead.transformer.reading import Reading
 
+        if not isinstance(text, str):
+            raise InputError(f"the text is {type(text).__name__}, it has to be a str")
         return Reading(self, text, self.tokenize(text))
 
     def generate(self, prompt: str | Sequence[Mapping[str, str]], **options: Any) -> Iterator[Generated]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -119,7 +120,9 @@ class Reading:
     def block(self, layer: int) -> Block:
         """Return what block ``layer`` did to the residual stream."""
         config, weights = self.model.config, self.model.weights
-        parse_head((layer, 0), config)
+        n = config.n_layers
+        if not hasattr(layer, "__index__") or not 0 <= operator.index(layer) < n:
+            raise InputError(f"block {layer!r:.60}: the model has {n}: 0 to {n - 1}")
         q, k, v = self._qkv(layer)
         out = llama.attend(q, k, v)
         off = [(0, head) for at, head in self.off if at == layer]

