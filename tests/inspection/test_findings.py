@@ -26,7 +26,7 @@ def findings() -> Findings:
                 "L3.H5", 0.96852, 0.84652, 0.9, 0.95, "lamp", 0.003, "previous-token", "no finding", False
             ),
         ),
-        next_token=((",", 0.2007), ("\n", 0.1)),
+        next_token=((",", 0.2007), ("\n", 0.1), ("\\xd7", 0.05)),
         nouns=("chair", "lamp"),
         notes=("a note", "another"),
     )
@@ -44,7 +44,7 @@ def test_the_table_has_a_row_for_each_head_and_points_at_the_one_derived(finding
     assert texts == [
         Text(("a note",), role="note"),
         Text(("another",), role="note"),
-        Text(('Next token: "," 0.20   "\\n" 0.10',)),
+        Text(('Next token: "," 0.20   "\\n" 0.10   "\\xd7" 0.05',)),
     ]
 
 

@@ -67,8 +67,14 @@ class Findings(Displayable):
         return Scene(f"A real model: {self.model}", (table, *notes, self._next()))
 
     def _next(self) -> Text:
-        odds = (f"{json.dumps(token, ensure_ascii=False)} {fixed(p, 2)}" for token, p in self.next_token)
+        odds = (f"{_quoted(token)} {fixed(p, 2)}" for token, p in self.next_token)
         return Text(("Next token: " + "   ".join(odds),))
+
+
+def _quoted(token: str) -> str:
+    """A token in quotes; one that spells part of a character has its escapes already, as in the tables."""
+    quoted = json.dumps(token, ensure_ascii=False)
+    return quoted.replace("\\\\", "\\")
 
 
 def _cells(row: Finding) -> tuple[Cell, ...]:
