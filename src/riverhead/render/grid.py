@@ -55,14 +55,16 @@ def fit(widths: list[int], right: tuple[bool, ...], gap: int, room: int, wordy: 
 
     >>> fit([5, 40, 6], (False, False, True), 2, 40), fit([30, 9, 9, 9], (False, True, True, True), 2, 24)
     ([5, 25, 6], [8, 9, 9, 9])
+    >>> fit([15, 9, 9, 9, 9], (False, True, True, True, True), 2, 45)  # two groups anyway: labels stay whole
+    [15, 9, 9, 9, 9]
     """
     widths = [min(width, room) for width in widths]
+    label = min(widths[0], room // 3 if len(widths) > 1 else room) if widths else 0
     words = [j for j, number in enumerate(right) if not number]
     while sum(widths) + gap * (len(widths) - 1) > room:
         widest = max(words, key=lambda j: widths[j], default=None)
         if widest is None or widths[widest] <= wordy:
-            first = min(widths[0], room // 3 if len(widths) > 1 else room)
-            return [first, *(min(width, room - first - gap) for width in widths[1:])]
+            return [label, *(min(width, room - label - gap) for width in widths[1:])]
         widths[widest] -= 1
     return widths
 
