@@ -40,6 +40,7 @@ def test_shares_are_parts_of_the_weight() -> None:
         "habit_share": pytest.approx(0.2),
         "swap_share": pytest.approx(0.5),
         "chance_share": pytest.approx(0.5),
+        "nouns": 4,
         "beats": 0.75,  # a noun that gets as much is not beaten
         "distance": 3,
         "label": "local",

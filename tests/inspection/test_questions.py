@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 from fake_model import HEADS, LAYERS, WEIGHT_BOUND, FakeModel
 
 from riverhead.errors import InputError
-from riverhead.inspection import Findings, control, telling
+from riverhead.inspection import Findings, control, telling, trial
 from riverhead.inspection.tables import nouns
 from riverhead.transformer import head_name, parse_head
 
@@ -154,8 +156,38 @@ def test_fewer_nouns_than_24_are_said(bare: FakeModel) -> None:
 def test_a_word_that_no_noun_can_replace_is_not_looked_at(bare: FakeModel) -> None:
     unspoken = "x" * 77
     assert telling(bare, f"So {unspoken} and dark").key.text == "and"
-    with pytest.raises(InputError, match="as many tokens"):
-        telling(bare, f"So {unspoken} dark", focus="dark")
+    found = telling(bare, f"So {unspoken} dark", focus="dark", n=LAYERS * HEADS)
+    assert found.key.text == unspoken
+    assert found.nouns == ()
+    assert {(row.swap_mean, row.swap_max, row.swap_noun, row.finding) for row in found.rows} == {
+        (None, None, None, False)
+    }
+    beyond = [row.weight - row.habit for row in found.rows]
+    assert beyond == sorted(beyond, reverse=True)
+    assert {row.says for row in found.rows} <= {
+        "no swap possible, no finding",
+        "hardly looks there",
+        "previous-token head, no finding",
+    }
+    assert any(
+        note.startswith(f"None of the nouns that ship is as many tokens as {unspoken}")
+        for note in found.notes
+    )
+    table = found.scene().parts[0]
+    assert {row[3] for row in table.rows} == {"—"}
+    assert json.loads(json.dumps(asdict(found)))["rows"][0]["swap_mean"] is None
+
+
+def test_a_long_search_is_cut_and_says_so(bare: FakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = "The text is long: the search for the two words was cut, and not every pair was tried"
+    text = "river bank " * 40
+    whole = telling(bare, text)
+    assert cut not in whole.notes
+    bare.runs.clear()
+    monkeypatch.setattr(trial, "SEARCH_TOKENS", 1)
+    found = telling(bare, text)
+    assert cut in found.notes
+    assert sum(B for B, T in bare.runs) == 1 + 24 + 1 + len(found.rows), "one key was swapped"
 
 
 @pytest.mark.parametrize(

@@ -17,16 +17,17 @@ __all__ = ["Finding", "Findings"]
 class Finding:
     """One head's weight from the query word to the key word, and what chance and the place alone would give.
 
-    ``swap_noun`` is the noun that got ``swap_max``; ``if_off_nats`` is how far the next-token odds move
-    without the head; ``says`` and ``finding`` follow from the thresholds in labels.toml.
+    ``swap_noun`` is the noun that got ``swap_max``; all three of swap are None where no noun fits.
+    ``if_off_nats`` is how far the next-token odds move without the head; ``says`` and ``finding`` follow from
+    the thresholds in labels.toml.
     """
 
     head: str
     weight: float
     habit: float
-    swap_mean: float
-    swap_max: float
-    swap_noun: str
+    swap_mean: float | None
+    swap_max: float | None
+    swap_noun: str | None
     if_off_nats: float
     label: str
     says: str
@@ -35,7 +36,7 @@ class Finding:
     @property
     def score(self) -> float:
         """What the weight has beyond the larger of habit and mean swap: the order of the heads."""
-        return self.weight - max(self.habit, self.swap_mean)
+        return self.weight - max(self.habit, self.habit if self.swap_mean is None else self.swap_mean)
 
 
 @dataclass(frozen=True)
@@ -78,5 +79,5 @@ def _quoted(token: str) -> str:
 
 
 def _cells(row: Finding) -> tuple[Cell, ...]:
-    numbers = (row.weight, row.habit, row.swap_mean, row.if_off_nats)
-    return (row.head, *map(fixed, numbers), row.says)
+    swap = "—" if row.swap_mean is None else fixed(row.swap_mean)
+    return (row.head, fixed(row.weight), fixed(row.habit), swap, fixed(row.if_off_nats), row.says)

@@ -27,7 +27,7 @@ class Judged:
     distance: int
     weight: Floats  # (n_layers, H)
     habit: Floats  # (n_layers, H)
-    swap: Floats  # (n_nouns, n_layers, H)
+    swap: Floats  # (n_nouns, n_layers, H); no nouns where none fits
     nouns: tuple[str, ...]
     manner: Floats  # (n_layers, H, 3)
 
@@ -39,21 +39,22 @@ class Judged:
 
     def select(self, n: int) -> list[Head]:
         """Choose ``n`` heads to show: see `select`."""
-        score = self.weight - np.maximum(self.habit, self.swap.mean(axis=0))
+        chance = np.maximum(self.habit, self.swap.mean(axis=0)) if self.nouns else self.habit
+        score = self.weight - chance
         is_finding = [self.rule((int(layer), int(head))).finding for layer, head in np.ndindex(score.shape)]
         return select(self.weight, score, np.reshape(is_finding, score.shape), n)
 
     def finding(self, head: Head, if_off_nats: float) -> Finding:
         """Put together the row of ``head``."""
         rule, swap = self.rule(head), self.swap[:, *head]
-        most = int(swap.argmax())
+        most = int(swap.argmax()) if self.nouns else None
         return Finding(
             head=head_name(*head),
             weight=float(self.weight[head]),
             habit=float(self.habit[head]),
-            swap_mean=float(swap.mean()),
-            swap_max=float(swap[most]),
-            swap_noun=self.nouns[most],
+            swap_mean=None if most is None else float(swap.mean()),
+            swap_max=None if most is None else float(swap[most]),
+            swap_noun=None if most is None else self.nouns[most],
             if_off_nats=if_off_nats,
             label=label_of(self.manner[head]),
             says=rule.words.format(word=self.word),
@@ -64,13 +65,14 @@ class Judged:
 def facts(weight: float, habit: float, swap: Floats, distance: int, label: str) -> dict[str, Any]:
     """Return what the table ``says`` may ask about a weight; ``swap`` is (n_nouns,)."""
     whole = max(weight, float(np.finfo(np.float32).tiny))  # a weight may underflow to 0
-    habit_share, swap_share = habit / whole, float(swap.mean()) / whole
+    habit_share, swap_share = habit / whole, float(swap.mean() if swap.size else 0) / whole
     return {
         "weight": weight,
         "habit_share": habit_share,
         "swap_share": swap_share,
         "chance_share": max(habit_share, swap_share),
-        "beats": float((swap < weight).mean()),
+        "nouns": swap.size,
+        "beats": float((swap < weight).mean() if swap.size else 0),
         "distance": distance,
         "label": label,
     }

@@ -44,7 +44,9 @@ def telling(
     pair = trial.pair()
     judged = _judge(trial, *pair)
     heads = judged.select(n)
-    notes = [_about_choice(n)]
+    notes = [_about_choice(n, bool(judged.nouns))]
+    if trial.cut:
+        notes.append("The text is long: the search for the two words was cut, and not every pair was tried")
     if asked is not None and asked not in heads:
         heads.append(asked)
         notes.append(f"{head_name(*asked)} is here because it was asked for")
@@ -82,15 +84,13 @@ def _same_pair(trial: Trial, findings: Findings) -> tuple[tuple[int, int], list[
 
 def _judge(trial: Trial, query: int, key: int) -> Judged:
     swap, asking, looked_at = trial.swapped(query, key), trial.asking[query], trial.words[key]
-    if swap is None:
-        raise InputError(f"no noun that ships is as many tokens as {looked_at.text!r}: it cannot be swapped")
     return Judged(
         word=looked_at.text,
         distance=asking.last - looked_at.stop + 1,
         weight=trial.weight[..., query, key],
         habit=trial.habit[..., query, key],
-        swap=swap.weights,
-        nouns=swap.nouns,
+        swap=swap.weights if swap else np.empty((0, *trial.weight.shape[:2]), np.float32),
+        nouns=swap.nouns if swap else (),
         manner=manner_of(trial.model, trial.say),
     )
 
@@ -116,9 +116,9 @@ def _findings(
     )
 
 
-def _about_choice(n: int) -> str:
+def _about_choice(n: int, swapped: bool) -> str:
     best, heavy = n - n // 2, n // 2
-    note = f"Shown: the {best} heads with most weight beyond habit and swap"
+    note = f"Shown: the {best} heads with most weight beyond habit{' and swap' * swapped}"
     return note + (f", and the {heavy} heaviest of those whose weight is no finding" if heavy else "")
 
 
@@ -140,11 +140,19 @@ def _about_words(trial: Trial, query: int, key: int) -> Iterator[str]:
 
 
 def _about_numbers(judged: Judged, model: str) -> Iterator[str]:
-    if len(judged.nouns) < N_NOUNS:
-        yield f"Only {len(judged.nouns)} of the nouns that ship fit in the place of {judged.word}"
+    n_nouns = len(judged.nouns)
+    swap = f"swap = mean with {n_nouns} other nouns for {judged.word}; "
+    if not n_nouns:
+        swap = ""
+        yield (
+            f"None of the nouns that ship is as many tokens as {judged.word}: nothing can be swapped, and no "
+            "weight told from what any word would get there"
+        )
+    elif n_nouns < N_NOUNS:
+        yield f"Only {n_nouns} of the nouns that ship fit in the place of {judged.word}"
     yield (
-        f"habit = mean weight at this place in plain text; swap = mean with {len(judged.nouns)} other nouns "
-        f"for {judged.word}; if off = nats the next-token odds move without the head"
+        f"habit = mean weight at this place in plain text; {swap}"
+        "if off = nats the next-token odds move without the head"
     )
     yield f"Each finding is one about this model, {model}, not about language"
 

@@ -18,6 +18,7 @@ from riverhead.transformer import Model
 
 __all__ = ["MAX_TOKENS", "Swapped", "Trial", "best_pair"]
 
+SEARCH_TOKENS = 1 << 16  # run in search of the best pair, some 20 s: 70 swaps in a sentence of 30 words
 MAX_TOKENS = 256  # 24 swaps of a longer text take minutes
 
 Array = NDArray[np.float32]
@@ -49,7 +50,11 @@ class Trial:
         self.words = words_read(model.tokenizer, text, ids)
         self.asking = self.words if focus is None else (find(self.words, focus),)
         self._queries = np.array([word.last for word in self.asking], np.intp)
-        self._swapped: dict[int, Swapped] = {}  # by key: its weights have one more axis, the queries so far
+        self.cut = False  # whether the search for the best pair ended before every pair had its chance
+        self._n_searched = 0  # tokens run with other nouns
+        self._swapped: dict[
+            int, Swapped | None
+        ] = {}  # by key: its weights have one more axis, the queries so far
         if not self.allowed.any():
             whom = "any word" if focus is None else repr(self.asking[0].text)
             raise InputError(
@@ -81,31 +86,47 @@ class Trial:
 
     def swapped(self, query: int, key: int) -> Swapped | None:
         """Return what ``query`` gives other nouns in the place of ``key``; None when no noun fits there."""
-        if key not in self._swapped or self._swapped[key].weights.shape[-1] <= query:
+        if self._to_run(query, key):
             word = self.words[key]
             swap = swaps(self.model, self.text, word, [other.text for other in self.words])
             if not swap.nouns:
+                self._swapped[key] = None
                 return None
             if key not in self._swapped:
                 self.say(f"swap: {len(swap.nouns)} other nouns for {word.text}")
             weights = weights_on(self.model, swap.token_ids, self._queries[: query + 1], [word])[..., 0]
             self._swapped[key] = Swapped(swap.nouns, weights)
-        nouns, weights = self._swapped[key].nouns, self._swapped[key].weights
-        return Swapped(nouns, weights[..., query])
+            self._n_searched += len(swap.nouns) * int(self._queries[: query + 1].max() + 1)
+        known = self._swapped[key]
+        return known and Swapped(known.nouns, known.weights[..., query])
+
+    def _to_run(self, query: int, key: int) -> bool:
+        if key not in self._swapped:
+            return True
+        known = self._swapped[key]
+        return known is not None and known.weights.shape[-1] <= query
 
     def pair(self) -> tuple[int, int]:
         """Return the query and the key with the largest weight − max(habit, mean swap) in any head.
 
-        A function word is looked at only where nothing else can be: a noun in its place tells nothing.
+        A function word is looked at only where nothing else can be: a noun in its place tells nothing. Where
+        no noun fits anywhere it is the pair with the largest weight − habit.
         """
         content = [word.text.casefold() not in function_words() for word in self.words]
         for allowed in (self.allowed & content, self.allowed):
-            if pair := best_pair(self.weight, self.habit, allowed, self.swapped):
+            if pair := best_pair(self.weight, self.habit, allowed, self._tried):
                 return pair
-        raise InputError(
-            "no noun that ships is as many tokens as a word here: nothing can be swapped, and no weight told "
-            "from chance"
-        )
+        allowed = self.allowed & content if (self.allowed & content).any() else self.allowed
+        beyond = np.where(allowed, (self.weight - self.habit).max(axis=(0, 1)), -np.inf)
+        query, key = np.unravel_index(beyond.argmax(), beyond.shape)
+        return int(query), int(key)
+
+    def _tried(self, query: int, key: int) -> Swapped | None:
+        """What `swapped` returns, as long as the search is short."""
+        if self._to_run(query, key) and self._n_searched >= SEARCH_TOKENS:
+            self.cut = True
+            return None
+        return self.swapped(query, key)
 
 
 def best_pair(
