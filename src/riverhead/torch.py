@@ -36,7 +36,7 @@ class Options(TypedDict, total=False):
     sinks: Tensor | None  # (H,), learned: they get a gradient
     lengths: Tensor | None  # (...): the keys from there on are hidden
     top: int  # how many of each query's largest weights the map keeps
-    threads: int | None  # of the forward pass; the gradient's products run on NumPy's
+    threads: int | None
 
 
 @overload
@@ -131,7 +131,8 @@ class _Attention(torch.autograd.Function):
         *tensors, out, lse = ctx.saved_tensors
         job = _job(ctx.plain, tensors)
         arrays = (x.detach().resolve_neg().numpy() for x in (out, lse, d_out.to(out.dtype)))
-        found = gradient(job, *(x[None] if job.one_head else x for x in arrays))
+        arrays = (x[None] if job.one_head else x for x in arrays)
+        found = gradient(job, *arrays, threads=ctx.plain.get("threads"))
         of = dict(zip(("q", "k", "v", "sinks"), found, strict=True))
         gradients = [_like(of.get(name), x) for name, x in zip(TENSORS, tensors, strict=True)]
         if torch.is_grad_enabled():  # create_graph=True: what comes of these may be differentiated again

@@ -138,7 +138,38 @@ def test_nothing_to_see_and_nobody_to_look():
 )
 def test_keys_that_places_hide_cost_nothing(options, n_tiles):
     x = np.ones((30, 2))
-    assert len(list(backward._tiles(job_of(x, x, x, **options)))) == n_tiles
+    assert len(list(backward._tiles(job_of(x, x, x, **options), (), 0))) == n_tiles
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    rng = np.random.default_rng(0)
+    q, d_out = rng.standard_normal((2, 2, 15, 37, 13))
+    k, v = rng.standard_normal((2, 2, 3, 41, 13))
+    job = job_of(q, k, v, causal=True, sinks=np.zeros(15))
+    found = kernel.run(job, statistics=False)
+    one, three = (
+        backward.gradient(job, found["out"], found["lse"], d_out, threads=threads) for threads in (1, 3)
+    )
+    for d, again in zip(one, three, strict=True):
+        np.testing.assert_array_equal(d, again)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_error_in_one_share_ends_the_others(error):
+    turns = []
+
+    def fails():
+        yield
+        raise error
+
+    def goes_on():
+        while len(turns) < 5_000_000:  # seconds
+            turns.append(None)
+            yield
+
+    with pytest.raises(error):
+        backward._run([fails(), goes_on(), goes_on()], threads=2)
+    assert len(turns) < 5_000_000
 
 
 @pytest.mark.parametrize("way", kernel.paths())

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from riverhead.core.blas import one_blas_thread
 from riverhead.core.border import Floats
 from riverhead.core.job import Job
+from riverhead.core.kernel import threads_of
 from riverhead.core.visible import product
 
 __all__ = ["Gradient", "gradient"]
@@ -25,45 +29,71 @@ class Gradient(NamedTuple):
     d_sinks: Floats | None  # (H,)
 
 
-def gradient(job: Job, out: Floats, lse: Floats, d_out: Floats) -> Gradient:
+def gradient(job: Job, out: Floats, lse: Floats, d_out: Floats, *, threads: int | None = None) -> Gradient:
     """Return the gradient of ``job``, given what its pass gave and how the loss moves with ``out``.
 
     ``out`` and ``d_out`` are (..., H, T_q, d_v), ``lse`` is (..., H, T_q). The mean that a row's d_weights
     are measured against, Σ_j weights · d_weights, is also Σ d_out · out: so a row need not be there as a
     whole, memory grows with T, and a block of keys that places hide costs nothing. A query that sees no key
-    and a key that no query sees get zeros, whatever they hold.
+    and a key that no query sees get zeros, whatever they hold. ``threads`` share the kv heads; the result is
+    the same to the last bit for any number of them.
 
     Dao 2023 (FlashAttention-2), §3.1.2, Algorithm 2.
     """
     d_q, d_k, d_v = (np.zeros(x.shape, job.dtype) for x in (job.q, job.k, job.v))
+
+    def share(item: tuple[int, ...], g: int) -> Iterator[None]:
+        for h, rows, keys in _tiles(job, item, g):
+            at: tuple[Any, ...] = (*item, h, rows)
+            by_q, by_k, by_v = _tile(job, item, h, rows, keys, lse[at], mean[at], d_out[at])
+            d_q[at] += by_q
+            d_k[item][g, keys] += by_k
+            d_v[item][g, keys] += by_v
+            yield
+
     with np.errstate(all="ignore"):  # ∞ and NaN are results here, not accidents
         mean = (d_out * out).sum(axis=-1)  # (..., H, T_q)
         np.copyto(mean, 0, where=~out.any(axis=-1))  # and not 0 · NaN, where nothing was seen
-        for item, h, rows, keys in _tiles(job):
-            at: tuple[Any, ...] = (*item, h, rows)
-            of: tuple[Any, ...] = (*item, job.kv_head(h), keys)
-            by_q, by_k, by_v = _tile(job, item, h, rows, keys, lse[at], mean[at], d_out[at])
-            d_q[at] += by_q
-            d_k[of] += by_k
-            d_v[of] += by_v
+        _run([share(at[:-1], at[-1]) for at in np.ndindex(job.k.shape[:-2])], threads_of(threads))
         d_q *= job.scale
         d_k *= job.scale
-        d_sinks = None
-        if job.sinks is not None:  # a sink takes weight and hands nothing over: its d_weight is 0
-            taken = np.exp(job.sinks[:, None] - lse) * -mean  # (..., H, T_q)
-            d_sinks = taken.sum(axis=(*range(len(job.batch)), -1))
-    return Gradient(d_q, d_k, d_v, d_sinks)
+        return Gradient(d_q, d_k, d_v, None if job.sinks is None else _of_sinks(job.sinks, lse, mean))
 
 
-def _tiles(job: Job) -> Iterator[tuple[tuple[int, ...], int, slice, slice]]:
-    """Every batch item, head, block of queries and block of keys that some of them see by their places."""
-    *batch, H, T_q, _ = job.q.shape
-    for *item, h in np.ndindex(*batch, H):
+def _of_sinks(sinks: Floats, lse: Floats, mean: Floats) -> Floats:
+    """A sink takes weight and hands nothing over, so its d_weight is 0: (H,)."""
+    taken = np.exp(sinks[:, None] - lse) * -mean  # (..., H, T_q)
+    d_sinks: Floats = taken.sum(axis=(*range(taken.ndim - 2), -1))
+    return d_sinks
+
+
+def _run(shares: list[Iterator[None]], threads: int) -> None:
+    """Run each share to its end, on several threads; after Ctrl-C each ends with the tile it is at."""
+    stopped = Event()
+
+    def run(share: Iterator[None]) -> None:
+        with np.errstate(all="ignore"):  # which each thread has its own of
+            for _ in share:
+                if stopped.is_set():
+                    return
+
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
+        try:
+            for _ in pool.map(run, shares):
+                pass
+        finally:
+            stopped.set()
+
+
+def _tiles(job: Job, item: tuple[int, ...], g: int) -> Iterator[tuple[int, slice, slice]]:
+    """Each head that reads kv head g, each block of its queries, each block of keys in their places' reach."""
+    T_q, group = job.q.shape[-2], job.q.shape[-3] // job.k.shape[-3]
+    for h in range(g * group, (g + 1) * group):
         for first in range(0, T_q, TILE):
             end = min(first + TILE, T_q)
-            seen = job.span(tuple(item), first, end - 1)
+            seen = job.span(item, first, end - 1)
             for low in range(seen.start, seen.stop, TILE):
-                yield tuple(item), h, slice(first, end), slice(low, min(low + TILE, seen.stop))
+                yield h, slice(first, end), slice(low, min(low + TILE, seen.stop))
 
 
 def _tile(
