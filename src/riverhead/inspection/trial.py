@@ -18,7 +18,7 @@ from riverhead.transformer import Model
 
 __all__ = ["MAX_TOKENS", "Swapped", "Trial", "best_pair"]
 
-SEARCH_TOKENS = 1 << 16  # run in search of the best pair, some 20 s: 70 swaps in a sentence of 30 words
+SEARCH_TOKENS = 1 << 14  # run in search of the best pair: some seconds; a sentence of 31 tokens took 2712
 MAX_TOKENS = 256  # 24 swaps of a longer text take minutes
 
 Array = NDArray[np.float32]
