@@ -24,7 +24,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from riverhead.core import attend, kernel
-from riverhead.core.attend import forward
+from riverhead.core.fused import forward
 
 SIZES = ((1024, 8), (4096, 2), (16384, 1))  # T, heads
 Work = Callable[[], object]

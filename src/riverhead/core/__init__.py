@@ -1,9 +1,9 @@
 """The equation, masks, heads, positions, the cache and the gradient: attention itself, in NumPy."""
 
 from riverhead.core import masks
-from riverhead.core.attend import attend
 from riverhead.core.cache import KVCache
 from riverhead.core.equation import Attention, attention, softmax
+from riverhead.core.fused import attend
 from riverhead.core.gradient import AttentionGradient, attention_gradient
 from riverhead.core.heads import HeadsOutput, MultiHead, kv_head_of, merge, split
 from riverhead.core.inputs import Options

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from riverhead import display
 from riverhead.core import kernel
+from riverhead.core.blas import one_blas_thread
 from riverhead.core.border import Floats, count
 from riverhead.core.indexing import place, split, taken, within
 from riverhead.core.job import Index, Job
@@ -197,9 +198,9 @@ class AttentionMap(display.Displayable, NDArrayOperatorsMixin):
     def _block(self, rows: Index, keys: Index) -> Floats:
         """The weights (..., n, m) of some queries on some keys."""
         block = self._empty("weights", *map(taken, self.shape[-2:], (rows, keys)))
-        for where in np.ndindex(self._heads.shape):
-            lse = self._statistics["lse"][where]
-            with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), one_blas_thread():
+            for where in np.ndindex(self._heads.shape):
+                lse = self._statistics["lse"][where]
                 np.exp(logs(self._head(where), lse, rows, keys), out=block[where])
         return block
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from riverhead.core.blas import one_blas_thread
 from riverhead.core.border import Floats
 from riverhead.core.job import Index, Job
+from riverhead.core.kernel import threads_of
 
 __all__ = ["How", "logs", "pooled"]
 
+T = TypeVar("T")
 How = Literal["max", "mean", "sum"]
 ROWS, KEYS = 512, 4096  # of a tile: 8 MB, which stay near the processor from one step to the next
 
@@ -34,16 +39,20 @@ def pooled(
     """Return one head's weights as a picture, float64, tile by tile; keys out of reach cost nothing.
 
     Its rows begin at the queries ``at_row``, its columns at the keys ``at_key``. Of the queries only
-    every ``every``-th is read, and ``at_row`` counts those.
+    every ``every``-th is read, and ``at_row`` counts those. Threads share the blocks of rows; the result is
+    the same to the last bit for any number of them.
     """
     head = head.widened()
     n_q, T_k = len(range(0, head.q.shape[-2], every)), head.k.shape[-2]
-    ufunc = np.maximum if how == "max" else np.add
-    picture = np.full((len(at_row), len(at_key)), -np.inf if how == "max" else 0.0)
+    ufunc, blank = (np.maximum, -np.inf) if how == "max" else (np.add, 0.0)
     tall = n_q * len(at_key) >= T_k * len(at_row)  # a cell of the picture has more queries than keys
-    for first in range(0, n_q, ROWS):
+
+    def strip(first: int) -> tuple[slice, Floats]:
+        """The cells that a block of rows falls into, and what it adds to them."""
         end = min(first + ROWS, n_q)
         rows = slice(first * every, (end - 1) * every + 1, every)
+        cells, starts = _bins(at_row, first, end)
+        found = np.full((len(starts), len(at_key)), blank)
         span = head.span((), rows.start, rows.stop - 1)
         for low in range(span.start, span.stop, KEYS):
             keys = slice(low, min(low + KEYS, span.stop))
@@ -51,15 +60,31 @@ def pooled(
             with np.errstate(all="ignore"):
                 if how != "max":  # the largest weight has the largest logarithm
                     np.exp(tile, out=tile)
-                cells_q, starts_q = _bins(at_row, first, end)
-                cells_k, starts_k = _bins(at_key, keys.start, keys.stop)
-                cells = _reduced(ufunc, tile, starts_q, starts_k, tall)
-                ufunc(picture[cells_q, cells_k], cells, out=picture[cells_q, cells_k])
-    if how == "max":
-        np.exp(picture, out=picture)
-    if how == "mean":
-        picture /= np.diff(at_row, append=n_q)[:, None] * np.diff(at_key, append=T_k)
+                columns, bins = _bins(at_key, keys.start, keys.stop)
+                ufunc(found[:, columns], _reduced(ufunc, tile, starts, bins, tall), out=found[:, columns])
+        return cells, found
+
+    picture = np.full((len(at_row), len(at_key)), blank)
+    with np.errstate(all="ignore"):
+        for cells, found in _in_order(strip, range(0, n_q, ROWS)):
+            ufunc(picture[cells], found, out=picture[cells])
+        if how == "max":
+            np.exp(picture, out=picture)
+        if how == "mean":
+            picture /= np.diff(at_row, append=n_q)[:, None] * np.diff(at_key, append=T_k)
     return picture
+
+
+def _in_order(work: Callable[[int], T], blocks: range) -> Iterator[T]:
+    """What ``work`` gives for each block, made by several threads; after Ctrl-C no other block begins."""
+    if len(blocks) < 2:
+        yield from map(work, blocks)
+        return
+    with one_blas_thread(), ThreadPoolExecutor(threads_of(None)) as pool:
+        try:
+            yield from pool.map(work, blocks)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _bins(at: NDArray[np.intp], first: int, end: int) -> tuple[slice, NDArray[np.intp]]:

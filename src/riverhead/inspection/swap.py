@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from riverhead.core.attend import forward
+from riverhead.core.fused import forward
 from riverhead.inspection.tables import nouns
 from riverhead.inspection.words import Word
 from riverhead.transformer import Model

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from riverhead.core.attend import forward
 from riverhead.core.equation import attention
+from riverhead.core.fused import forward
 from riverhead.core.positions import rope
 from riverhead.cost import Config
 from riverhead.transformer.layout import BlockWeights
