@@ -88,9 +88,9 @@ def test_watch_sees_q_and_k_after_rope(llama: Model, tensors: dict[str, np.ndarr
             close(exps / exps.sum(-1, keepdims=True), expected[f"weights{layer}"][h], sizes)
 
 
-def test_blocks_of_queries_are_the_whole(llama: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fused_pass_is_the_equation(llama: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = llama.run([IDS]).logits(slice(None))
-    monkeypatch.setattr("riverhead.transformer.llama.QUERY_ROWS", 3)  # 7 tokens: two full blocks and one row
+    monkeypatch.setattr("riverhead.transformer.llama.FEW", len(IDS) + 1)
     again = llama.run([IDS]).logits(slice(None))
     np.testing.assert_allclose(again, whole, rtol=0, atol=bound(Sizes(), 7, float(np.abs(whole).max())))
 
