@@ -241,22 +241,6 @@ def test_any_number_of_threads_draws_the_same_picture(monkeypatch):
         np.testing.assert_array_equal(drawn[2], drawn[0])
 
 
-def test_ctrl_c_ends_a_picture_with_the_blocks_it_is_at(monkeypatch):
-    q, k, v = normal((401, 5), (401, 5), (401, 2))
-    one, begun = attend(q, k, v), []
-
-    def interrupted(*of):
-        begun.append(of)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(tiles, "ROWS", 1)
-    monkeypatch.setattr(tiles, "logs", interrupted)
-    monkeypatch.setenv("RIVERHEAD_NUM_THREADS", "2")
-    with pytest.raises(KeyboardInterrupt):
-        one.pooled(1, 1)
-    assert len(begun) < 400
-
-
 def test_a_picture_that_cannot_be_is_refused():
     for asked, says in (
         ((0, 3), "rows is 0; it must be a whole number, at least 1"),

@@ -81,10 +81,7 @@ def _in_order(work: Callable[[int], T], blocks: range) -> Iterator[T]:
         yield from map(work, blocks)
         return
     with one_blas_thread(), ThreadPoolExecutor(threads_of(None)) as pool:
-        try:
-            yield from pool.map(work, blocks)
-        finally:
-            pool.shutdown(cancel_futures=True)
+        yield from pool.map(work, blocks)
 
 
 def _bins(at: NDArray[np.intp], first: int, end: int) -> tuple[slice, NDArray[np.intp]]:
