@@ -86,7 +86,7 @@ def _run(shares: list[Iterator[None]], threads: int) -> None:
 
 
 def _tiles(job: Job, item: tuple[int, ...], g: int) -> Iterator[tuple[int, slice, slice]]:
-    """Each head that reads kv head g, block of queries, and block of keys within reach of their places."""
+    """Each head that reads kv head g, each block of its queries, and the blocks of keys they can reach."""
     T_q, group = job.q.shape[-2], job.q.shape[-3] // job.k.shape[-3]
     for h in range(g * group, (g + 1) * group):
         for first in range(0, T_q, TILE):
