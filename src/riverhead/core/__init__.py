@@ -8,7 +8,7 @@ from riverhead.core.gradient import AttentionGradient, attention_gradient
 from riverhead.core.heads import HeadsOutput, MultiHead, kv_head_of, merge, split
 from riverhead.core.inputs import Options
 from riverhead.core.map import AttentionMap
-from riverhead.core.merge import merge_maps
+from riverhead.core.merging import merge_maps
 from riverhead.core.positions import alibi_bias, alibi_slopes, learned, rope, sinusoidal
 
 __all__ = [
