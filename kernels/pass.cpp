@@ -6,25 +6,20 @@
 // taken against, so that one factor a row and chunk turns P into weights when the row is finished; the sums per
 // key are added then. This file is compiled once per instruction set (RIVERHEAD_ISA is its name).
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <cstdlib>
 #include <ctime>
 #include <limits>
 #include <memory>
-#include <mutex>
-#include <new>
-#include <thread>
 #include <vector>
 
+#include "pack.hpp"
 #include "problem.hpp"
 #include "simd.hpp"
+#include "watch.hpp"
 
 namespace riverhead {
 namespace {
 
 constexpr int BLOCK = 48;                // rows of a block
-constexpr int TILES = BLOCK / MR;
 constexpr int CHUNK = 512;               // keys of a chunk: its scores and values stay in the second-level cache
 constexpr int LANES = 64;                // maxima kept per row and chunk; the top-th of them bounds the top from below
 constexpr int LV = LANES / VL;
@@ -33,61 +28,6 @@ constexpr int64_t WAVE_BYTES = 256 << 20;  // packed keys and values held at onc
 constexpr int64_t MAX_THREADS = 256;     // each has a block's scores in memory
 constexpr float LOG2E = 1.4426950408889634f, LN2 = 0.6931471805599453f;
 constexpr float INF = std::numeric_limits<float>::infinity();
-
-int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-
-struct Free { void operator()(void* p) const { std::free(p); } };
-using Floats = std::unique_ptr<float[], Free>;
-
-Floats floats(int64_t n) {
-    void* p = std::aligned_alloc(64, static_cast<size_t>(round_up(std::max<int64_t>(n, 1) * 4, 64)));
-    if (!p) throw std::bad_alloc();
-    return Floats(static_cast<float*>(p));
-}
-
-// Element `i` of an array of any type, as float32.
-INLINE float element(const Array& a, int64_t i) {
-    switch (a.type) {
-        case Type::float16: return from_half(static_cast<const uint16_t*>(a.data)[i]);
-        case Type::bfloat16: return from_bfloat(static_cast<const uint16_t*>(a.data)[i]);
-        default: return static_cast<const float*>(a.data)[i];
-    }
-}
-
-// The keys [low, high) that query i may see before the mask is asked; neither end ever moves back as i grows.
-struct Span { int64_t low, high; };
-
-Span visible(const Problem& p, int64_t b, int64_t i) {
-    const int64_t position = i + p.offset;
-    int64_t low = 0, high = p.lengths ? std::clamp<int64_t>(p.lengths[b], 0, p.T_k) : p.T_k;
-    if (p.window) low = std::clamp<int64_t>(position - p.window + 1, 0, p.T_k);
-    if (p.causal) high = std::min(high, position + 1);
-    else if (p.window) high = std::min(high, position + p.window);
-    return {low, std::max(high, int64_t{0})};
-}
-
-// The keys and values of one (batch item, kv head) in the order the tiles read them.
-struct Packed {
-    float *k, *v;        // [panels][d_k][NR], zeros past T_k; [T_k][width of v]
-    int64_t v_width;
-};
-
-void pack_keys(const Problem& p, int64_t b, int64_t g, int64_t panel, float* to) {
-    const int64_t j0 = panel * NR, n = std::min<int64_t>(NR, p.T_k - j0);
-    to += panel * p.d_k * NR;
-    for (int64_t j = 0; j < NR; j++) {
-        const int64_t from = j < n ? p.k.at(b, g, j0 + j, 0) : 0;
-        for (int64_t d = 0; d < p.d_k; d++) to[d * NR + j] = j < n ? element(p.k, from + d * p.k.column) : 0.f;
-    }
-}
-
-void pack_values(const Problem& p, int64_t b, int64_t g, int64_t panel, float* to, int64_t width) {
-    const int64_t j1 = std::min<int64_t>((panel + 1) * NR, p.T_k);
-    for (int64_t j = panel * NR; j < j1; j++) {
-        const int64_t from = p.v.at(b, g, j, 0);
-        for (int64_t d = 0; d < width; d++) to[j * width + d] = d < p.d_v ? element(p.v, from + d * p.v.column) : 0.f;
-    }
-}
 
 // A thread's memory, and the state of the rows of its block.
 struct Scratch {
@@ -103,24 +43,6 @@ struct Scratch {
         : ld(round_up(width, CHUNK) + NR + 16), o_width(v_width), n_chunks(ld / CHUNK + 1),
           S(floats(BLOCK * ld)), Q(floats(BLOCK * p.d_k)), O(floats(BLOCK * v_width)), L(floats(BLOCK * LANES)),
           factor(floats(n_chunks * BLOCK)), top(BLOCK * p.top), top_key(BLOCK * p.top) {}
-};
-
-// Calls `poll` from the calling thread: at once, and then at most every 50 ms.
-struct Watch {
-    const Poll& poll;
-    const int64_t total;                 // blocks
-    std::atomic<int64_t> done{0};
-    std::atomic<bool> stop{false};
-    std::chrono::steady_clock::time_point last{};
-
-    Watch(const Poll& poll, int64_t total) : poll(poll), total(total) {}
-    void look(int id) {
-        if (id != 0 || stop) return;
-        const auto now = std::chrono::steady_clock::now();
-        if (now - last < std::chrono::milliseconds(50)) return;
-        last = now;
-        if (!poll(static_cast<double>(done.load()) / static_cast<double>(total))) stop = true;
-    }
 };
 
 // One block of rows of one head at work.
@@ -452,36 +374,6 @@ struct Block {
         }
     }
 };
-
-// Run work(id) on n threads, the caller's among them; a thread that cannot have memory ends the run.
-template <class Work>
-bool on_threads(int n, Watch& watch, Work work) {
-    std::atomic<bool> failed{false};
-    std::mutex mutex;
-    std::condition_variable ended;
-    size_t n_ended = 0;
-    auto guarded = [&](int id) {
-        try { work(id); }
-        catch (const std::bad_alloc&) { failed = true; watch.stop = true; }
-        const std::lock_guard<std::mutex> lock(mutex);
-        n_ended++;
-        ended.notify_one();
-    };
-    std::vector<std::thread> others;
-    others.reserve(static_cast<size_t>(n - 1));
-    for (int id = 1; id < n; id++) {
-        try { others.emplace_back(guarded, id); }
-        catch (const std::exception&) { break; }  // fewer threads, the same result
-    }
-    guarded(0);
-    for (std::unique_lock<std::mutex> lock(mutex); n_ended <= others.size(); lock.lock()) {
-        ended.wait_for(lock, std::chrono::milliseconds(50));
-        lock.unlock();
-        watch.look(0);
-    }
-    for (auto& t : others) t.join();
-    return !failed;
-}
 
 }  // namespace
 

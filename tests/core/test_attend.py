@@ -172,7 +172,7 @@ LAYOUTS = {
     "time before heads": lambda x: np.ascontiguousarray(x.swapaxes(-3, -2)).swapaxes(-3, -2),
     "columns first": lambda x: np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2),
     "Fortran order": np.asfortranarray,
-    "backwards": lambda x: np.ascontiguousarray(x[..., ::-1, ::-1])[..., ::-1, ::-1],
+    "backwards": lambda x: np.flip(np.ascontiguousarray(np.flip(x))),
     "every second": lambda x: np.repeat(np.repeat(x, 2, -1), 3, -2)[..., ::3, ::2],
     "another byte order": lambda x: x.astype(x.dtype.newbyteorder()),
     "read-only": lambda x: np.frombuffer(x.tobytes(), x.dtype).reshape(x.shape),
