@@ -7,6 +7,7 @@ https://arxiv.org/abs/2305.13245.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +18,10 @@ from riverhead.core.positions import rope
 from riverhead.cost import Config
 from riverhead.transformer.layout import BlockWeights
 
-__all__ = ["attend", "attention_part", "feed_forward_part", "project", "rms_norm"]
+__all__ = ["Off", "attend", "attention_part", "feed_forward_part", "project", "rms_norm"]
 
 Array = npt.NDArray[np.float32]
+Off = tuple[int, int, Any]  # item, head, and what it hands over instead: 0, or a vector (d_v,)
 
 FEW = 6  # queries in a tile of the fused pass
 
@@ -43,7 +45,7 @@ def project(x: Array, block: BlockWeights, config: Config, offset: int) -> tuple
     qkv = normed @ block.W_qkv  # (B·T, H·d_k + G·d_k + G·d_v)
     turned = qkv[:, : (H + G) * d_k].reshape(B, T, H + G, d_k).swapaxes(1, 2)
     v = qkv[:, (H + G) * d_k :].reshape(B, T, G, d_v).swapaxes(1, 2)
-    turned = rope(turned, base=config.rope_base, offset=offset)
+    turned = rope(turned, base=config.rope_base or 10_000.0, offset=offset)
     return turned[:, :H], turned[:, H:], v
 
 
@@ -54,11 +56,11 @@ def attend(q: Array, k: Array, v: Array) -> Array:
     return forward(q, k, v, causal=True)
 
 
-def attention_part(out: Array, block: BlockWeights, off: Iterable[tuple[int, int]] = ()) -> Array:
-    """Return what attention adds to the residual stream (B, T, d_model); ``off`` holds (item, head) pairs."""
+def attention_part(out: Array, block: BlockWeights, off: Iterable[Off] = ()) -> Array:
+    """Return what attention adds to the residual stream (B, T, d_model); ``off`` switches heads off."""
     B, H, T, d_v = out.shape
-    for item, head in off:
-        out[item, head] = 0
+    for item, head, instead in off:
+        out[item, head] = instead
     merged = out.swapaxes(1, 2).reshape(B * T, H * d_v)
     added: Array = merged @ block.W_o
     return added.reshape(B, T, -1)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from riverhead.core import AttentionMap, attend
 from riverhead.core.cache import KVCache
 from riverhead.cost import Config
 from riverhead.errors import InputError, ModelError
@@ -31,6 +32,9 @@ __all__ = ["Model", "Pass", "load", "open_model"]
 
 Array = npt.NDArray[np.float32]
 Watch = Callable[[int, Array, Array, Array], None]
+See = Callable[[int, AttentionMap], None]
+Without = Sequence[Collection[HeadName] | Mapping[HeadName, Any]]
+Pairs = tuple[npt.ArrayLike, npt.ArrayLike]
 Rows = int | slice | Sequence[int]
 
 LOGITS_BYTES = 256 << 20
@@ -112,33 +116,66 @@ class Model:
         self,
         token_ids: npt.ArrayLike,
         *,
-        without: Sequence[Collection[HeadName]] | None = None,
+        without: Without | None = None,
         watch: Watch | None = None,
         cache: Sequence[KVCache] | None = None,
         keep: bool = False,
+        see: See | None = None,
+        top: int = 0,
+        pairs: Pairs | None = None,
     ) -> Pass:
         """Run token ids (B, T) through every block.
 
-        ``without`` holds one collection of heads per item, whose outputs are zeroed before W_o; ``watch`` is
-        called in each layer with (layer, q, k, v), after RoPE; ``cache`` holds one `KVCache` per layer, to
-        which the tokens are appended; ``keep`` keeps the residual stream into each block.
+        ``without`` holds one collection of heads per item, whose outputs are zeroed before W_o, or a mapping
+        of heads to the vector (d_v,) that stands in for them; ``watch`` is called in each layer with
+        (layer, q, k, v), after RoPE; ``cache`` holds one `KVCache` per layer, to which the tokens are
+        appended; ``keep`` keeps the residual stream into each block. ``see`` is called in each layer with
+        (layer, map): the `AttentionMap` whose pass made the layer's output, so that looking costs little;
+        ``top`` and ``pairs`` are those of `riverhead.attend`.
         Raises `InputError` for tokens the model does not have, or more of them than its context.
         """
-        ids = self._checked(token_ids, len(cache[0]) if cache else 0)
-        off = self._switched_off(without, len(ids))
         offset = len(cache[0]) if cache else 0
+        ids = self._checked(token_ids, offset)
         x: Array = self.weights.embedding[ids]  # (B, T, d_model)
+        return self.run_from(
+            0, x, without=without, watch=watch, cache=cache, keep=keep, see=see, top=top, pairs=pairs
+        )
+
+    def run_from(
+        self,
+        layer: int,
+        x: Array,  # (B, T, d_model): the residual stream into block ``layer``
+        *,
+        without: Without | None = None,
+        watch: Watch | None = None,
+        cache: Sequence[KVCache] | None = None,
+        keep: bool = False,
+        see: See | None = None,
+        top: int = 0,
+        pairs: Pairs | None = None,
+    ) -> Pass:
+        """Run the blocks from ``layer`` on, with the options of `run`; ``x`` is left as it is."""
+        B, T, _ = x.shape
+        off = self._switched_off(without, B)
+        offset = len(cache[0]) if cache else 0
         kept = []
-        with few_threads(ids.size):
-            for layer, block in enumerate(self.weights.blocks):
+        with few_threads(B * T):
+            for at in range(layer, self.config.n_layers):
+                block = self.weights.blocks[at]
                 if keep:
                     kept.append(x)
                 q, k, v = llama.project(x, block, self.config, offset)
                 if cache:
-                    k, v = cache[layer].append(k, v)
+                    k, v = cache[at].append(k, v)
                 if watch is not None:
-                    watch(layer, q, k, v)
-                x = x + llama.attention_part(llama.attend(q, k, v), block, off.get(layer, ()))
+                    watch(at, q, k, v)
+                if see is None:
+                    out = llama.attend(q, k, v)
+                else:
+                    A = attend(q, k, v, **self.config.attention(at), top=top, pairs=pairs)
+                    see(at, A)
+                    out = A.out.copy() if at in off else A.out
+                x = x + llama.attention_part(out, block, off.get(at, ()))
                 x += llama.feed_forward_part(x, block, self.config)
         return Pass(self, x, tuple(kept))
 
@@ -160,19 +197,18 @@ class Model:
             )
         return ids.astype(np.int64)
 
-    def _switched_off(
-        self, without: Sequence[Collection[HeadName]] | None, n_items: int
-    ) -> dict[int, list[tuple[int, int]]]:
-        """Return layer -> (item, head) pairs."""
-        off: dict[int, list[tuple[int, int]]] = {}
+    def _switched_off(self, without: Without | None, n_items: int) -> dict[int, list[llama.Off]]:
+        """Return layer -> (item, head, what it hands over instead)."""
+        off: dict[int, list[llama.Off]] = {}
         if without is None:
             return off
         if len(without) != n_items:
             raise InputError(f"without has {len(without)} collections of heads, the batch {n_items} items")
         for item, heads in enumerate(without):
-            for name in heads:
+            instead = heads if isinstance(heads, Mapping) else dict.fromkeys(heads, np.float32(0))
+            for name, vector in instead.items():
                 layer, head = parse_head(name, self.config)
-                off.setdefault(layer, []).append((item, head))
+                off.setdefault(layer, []).append((item, head, vector))
         return off
 
 

@@ -33,6 +33,8 @@ class Head:
     k: Array  # (T, d_k)
     v: Array  # (T, d_v)
     scale: float  # 1/√d_k
+    causal: bool = True
+    window: int | None = None  # keys a query sees at most, itself among them
 
     @property
     def name(self) -> str:
@@ -41,8 +43,10 @@ class Head:
 
     @cached_property
     def weights(self) -> Array:
-        """The whole weight matrix (T, T), causal."""
-        weights: Array = attention(self.q, self.k, self.v, scale=self.scale, causal=True).weights
+        """The whole weight matrix (T, T)."""
+        weights: Array = attention(
+            self.q, self.k, self.v, scale=self.scale, causal=self.causal, window=self.window
+        ).weights
         return weights
 
     @cached_property
@@ -125,7 +129,7 @@ class Reading:
             raise InputError(f"block {layer!r:.60}: the model has {n}: 0 to {n - 1}")
         q, k, v = self._qkv(layer)
         out = llama.attend(q, k, v)
-        off = [(0, head) for at, head in self.off if at == layer]
+        off = [(0, head, 0) for at, head in self.off if at == layer]
         x = self._pass.x[layer]
         attention = llama.attention_part(out, weights.blocks[layer], off)
         feed_forward = llama.feed_forward_part(x + attention, weights.blocks[layer], config)
@@ -158,5 +162,12 @@ class Reading:
         q, k, v = self._qkv(layer)
         kv_head = head // config.group
         return Head(
-            layer, head, kv_head, self.tokens, q[0, head], k[0, kv_head], v[0, kv_head], config.d_k**-0.5
+            layer,
+            head,
+            kv_head,
+            self.tokens,
+            q[0, head],
+            k[0, kv_head],
+            v[0, kv_head],
+            **config.attention(layer),
         )
