@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import signal
@@ -12,10 +11,12 @@ from collections.abc import Sequence
 import click
 
 from riverhead._version import __version__
+from riverhead.cli.verbs import Verbs
 from riverhead.errors import InputError, RiverheadError
 
 VERBS = {  # name: (module, the line in --help); a verb's module is imported only when it is called
     "show": ("riverhead.cli.show", "Attention worked by hand, then in a real head."),
+    "look": ("riverhead.cli.look", "Inside a real model: heads, map, compare, without, generate."),
     "models": ("riverhead.cli.models", "Fetch, add, list, verify and remove models."),
     "doctor": ("riverhead.cli.doctor", "What is installed, what is cached, what runs."),
 }
@@ -25,28 +26,14 @@ Examples:
   riverhead show "The river bank flooded"
   riverhead show "The river bank flooded" --causal
   riverhead show "She paid the money into the bank" --yes
+  riverhead look heads "The river bank flooded"
   riverhead models list
 """
 
 
-class Verbs(click.Group):
-    """A group whose commands are imported on use, so that ``--help`` costs no NumPy."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in VERBS:
-            return None
-        command: click.Command = getattr(importlib.import_module(VERBS[name][0]), name)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in VERBS.items()])
-
-
-@click.command(cls=Verbs, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=Verbs, verbs=VERBS, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="riverhead")
 def riverhead() -> None:
     """See every number in attention: softmax(QKᵀ/√d_k) V, by hand and in every head of a real model.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from riverhead.errors import InputError
 
-__all__ = ["format_option", "read_text", "text_options"]
+__all__ = ["format_option", "model_options", "output_option", "read_text", "text_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,6 +38,26 @@ def text_options(command: F) -> F:
     """Add the text: an argument, ``-`` for standard input, or ``--file``."""
     file = click.option("--file", type=click.Path(), help="Read the text from a file; - is standard input.")
     return click.argument("text", required=False)(file(command))
+
+
+def output_option(command: F) -> F:
+    """Add ``-o``."""
+    return click.option(
+        "-o", "--output", type=click.Path(path_type=Path), help="Write to a file; its ending says how."
+    )(command)
+
+
+def model_options(command: F) -> F:
+    """Add ``--model``, and whether it may be fetched: ``--yes``, ``--offline``."""
+    name = click.option(
+        "--model",
+        "name",
+        default="smollm2",
+        show_default=True,
+        help="A model's name, its folder, or a GGUF file.",
+    )
+    yes = click.option("--yes", is_flag=True, help="Fetch the model without asking.")
+    return name(yes(click.option("--offline", is_flag=True, help="Never touch the network.")(command)))
 
 
 def read_text(text: str | None, file: str | None) -> str:

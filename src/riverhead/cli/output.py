@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +18,11 @@ from riverhead.errors import InputError
 if TYPE_CHECKING:
     from riverhead.scene import Scene
 
-__all__ = ["SUFFIXES", "Output", "check", "format_of", "is_special", "write"]
+__all__ = ["SUFFIXES", "Output", "check", "format_of", "is_special", "output_of", "write"]
 
 # what a file's ending says of the format, where --format does not
 SUFFIXES = {
+    ".csv": "csv",
     ".htm": "html",
     ".html": "html",
     ".json": "json",
@@ -40,11 +43,23 @@ class Output:
         self._scenes: list[Scene] = []
         self._data: dict[str, Any] = {}
         self._script: str | None = None
+        self._rows: Sequence[dict[str, Any]] = ()
         self._at_once = format == "text" and path is None
 
-    def page(self, name: str, scene: Scene, data: Any, script: Callable[[], str] | None = None) -> None:
-        """Add a page: its name and value in JSON, its scene, and the Python that proves its numbers."""
+    def page(
+        self,
+        name: str,
+        scene: Scene,
+        data: Any,
+        script: Callable[[], str] | None = None,
+        rows: Sequence[dict[str, Any]] = (),
+    ) -> None:
+        """Add a page: its name and value in JSON, its scene, the Python that proves its numbers, and CSV rows.
+
+        A CSV file holds the rows of one page, their keys in the first line, numbers to their last digit.
+        """
         self._data[name] = data
+        self._rows = self._rows or rows
         self._scenes.append(scene)
         if self.format == "python" and self._script is None and script is not None:
             self._script = script()
@@ -56,6 +71,8 @@ class Output:
         if self.format == "json":
             text = json.dumps({"schema": self.schema, **self._data}, ensure_ascii=False, indent=2)
             write(text + "\n", self.path)
+        elif self.format == "csv":
+            write(_as_csv(self._rows), self.path)
         elif self.format == "python":
             if self._script is None:
                 raise InputError("--format python needs one derivation; nothing here has one")
@@ -64,6 +81,16 @@ class Output:
             from riverhead.render import render
 
             write(render(_joined(self._scenes), self.format), self.path)
+
+
+def _as_csv(rows: Sequence[dict[str, Any]]) -> str:
+    if not rows:
+        raise InputError("--format csv needs a table of numbers; nothing here has one")
+    text = io.StringIO()
+    writer = csv.DictWriter(text, rows[0].keys(), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def _joined(scenes: list[Scene]) -> Scene:
@@ -91,6 +118,15 @@ def _print(scene: Scene, first: bool) -> None:
     if not first:
         console.print()
     terminal.show(scene, console)
+
+
+def output_of(format: str, path: Path | None, schema: str, *, chosen: bool) -> Output:
+    """Return where pages go, checked before any work; a file's ending says the format if none was chosen."""
+    path = None if path == Path("-") else path
+    if path is not None and not chosen and not is_special(path):
+        format = format_of(path)
+    check(path, format)
+    return Output(format, path, schema)
 
 
 def write(output: str | bytes, path: Path | None) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from riverhead.cli.models import conversion_bar, say
+from riverhead.cli.models import say
+from riverhead.cli.opening import opened, working
 from riverhead.cli.output import Output
 from riverhead.errors import InputError, NotFetchedError
 
@@ -118,42 +116,13 @@ def _shared(a: Derivation, b: Derivation) -> str:
 
 def _model(asked: SimpleNamespace, *, needed: bool) -> Model | None:
     """The model, fetched if the user agrees; None if it is absent and the whiteboard can do without."""
-    from riverhead.transformer import load
-
     try:
-        return load(asked.name)
+        return opened(asked.name, yes=asked.yes, offline=asked.offline)
     except NotFetchedError as absent:
-        if asked.offline or not (asked.yes or _agrees(asked.name)):
-            if needed:
-                raise
-            say(f"{absent}")
-            return None
-    from riverhead.transformer import store
-
-    with conversion_bar() as progress:
-        store.fetch(asked.name, say=say, progress=progress)
-    return load(asked.name)
-
-
-def _agrees(name: str) -> bool:
-    from riverhead.transformer.known import KNOWN
-
-    if name not in KNOWN or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return False
-    say(f"\nA real model reads it too. {KNOWN[name].terms}.")
-    return click.confirm("Fetch it now?", default=True, err=True)
-
-
-@contextmanager
-def _working() -> Iterator[Callable[[str], None]]:
-    """Say on a terminal what is being measured, in one line that goes away."""
-    if not sys.stderr.isatty():
-        yield lambda message: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("reading") as status:
-        yield status.update
+        if needed:
+            raise
+        say(f"{absent}")
+        return None
 
 
 def _heads(model: Model | None, text: str, asked: SimpleNamespace, output: Output) -> None:
@@ -163,13 +132,13 @@ def _heads(model: Model | None, text: str, asked: SimpleNamespace, output: Outpu
     from riverhead.derivation import board
     from riverhead.inspection import control, head_derivation, telling
 
-    with _working() as progress:
+    with working() as progress:
         found = telling(model, text, focus=asked.focus, head=asked.head, progress=progress)
     output.page("heads", found.scene(), asdict(found))
     derivation = head_derivation(model.read(text), found.head, found.query)
     _page("head", derivation, board(derivation, digits=asked.digits, full=asked.full), output)
     if asked.control is not None:
-        with _working() as progress:
+        with working() as progress:
             beside = control(model, asked.control, found, progress=progress)
         output.page("control", beside.scene(), asdict(beside))
 

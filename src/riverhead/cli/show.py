@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from riverhead.cli.options import format_option, read_text, text_options
-from riverhead.cli.output import Output, check, format_of, is_special
+from riverhead.cli.options import format_option, model_options, output_option, read_text, text_options
+from riverhead.cli.output import output_of
 
 __all__ = ["show"]
 
@@ -57,7 +57,7 @@ def head_name(ctx: click.Context, option: click.Parameter, value: str | None) ->
 @click.option("--temperature", metavar="T[,T…]", callback=temperatures, help="What changes at temperature T.")
 @click.option("--set", "settings", multiple=True, metavar="k.WORD=0,2", help="What changes with this vector.")
 @click.option("--beside", metavar="SENTENCE", help="A second toy sentence: where the shared word ends up.")
-@click.option("--model", "name", default="smollm2", show_default=True, help="A model's name, or a GGUF file.")
+@model_options
 @click.option(
     "--head",
     metavar="L9.H7",
@@ -69,10 +69,8 @@ def head_name(ctx: click.Context, option: click.Parameter, value: str | None) ->
     "--block", type=click.IntRange(0), help="One block of the model: shapes, and what each part added."
 )
 @click.option("--no-model", is_flag=True, help="The whiteboard alone.")
-@click.option("--yes", is_flag=True, help="Fetch the model without asking.")
-@click.option("--offline", is_flag=True, help="Never touch the network.")
 @format_option(*FORMATS)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to a file; its ending says how.")
+@output_option
 def show(text: str | None, file: str | None, vectors: Path | None, **asked: Any) -> None:
     """Attention worked by hand for TEXT, then the heads of a real model that reads it.
 
@@ -84,11 +82,7 @@ def show(text: str | None, file: str | None, vectors: Path | None, **asked: Any)
 
     given = {name for name in asked if _was_given(name)}
     _refuse_what_would_be_ignored(given | ({"vectors"} if vectors else set()))
-    path: Path | None = None if asked["output"] == Path("-") else asked["output"]
-    if path is not None and "format" not in given and not is_special(path):
-        asked["format"] = format_of(path)
-    check(path, asked["format"])
-    output = Output(asked["format"], path, "riverhead.show/1")
+    output = output_of(asked["format"], asked["output"], "riverhead.show/1", chosen="format" in given)
     if vectors is None or text is not None or file is not None:
         text = read_text(text, file)
     pages.make(text, vectors, SimpleNamespace(**asked, asks_model=bool(given & MODEL)), output)
