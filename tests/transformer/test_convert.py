@@ -45,8 +45,8 @@ def test_arrays_lie_mapped_and_as_the_design_has_them(
             rows = rows[order]
         np.testing.assert_array_equal(found, rows.T)
     np.testing.assert_array_equal(block.W_o, tensors["blk.1.attn_output"].T)
-    np.testing.assert_array_equal(block.W_gate_up[:, :17], tensors["blk.1.ffn_gate"].T)
-    np.testing.assert_array_equal(block.W_gate_up[:, 17:], tensors["blk.1.ffn_up"].T)
+    np.testing.assert_array_equal(block.W_up[:, :17], tensors["blk.1.ffn_gate"].T)
+    np.testing.assert_array_equal(block.W_up[:, 17:], tensors["blk.1.ffn_up"].T)
     np.testing.assert_array_equal(block.W_down, tensors["blk.1.ffn_down"].T)
     np.testing.assert_array_equal(block.attention_gain, tensors["blk.1.attn_norm"])
     np.testing.assert_array_equal(block.feed_forward_gain, tensors["blk.1.ffn_norm"])

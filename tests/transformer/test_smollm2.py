@@ -48,7 +48,7 @@ def torch_model(smollm2: Model) -> Any:
     sizes = np.cumsum([c.n_heads * c.d_k, c.n_kv_heads * c.d_k])
     for layer, block in enumerate(w.blocks):
         q, k, v = np.split(block.W_qkv.T, sizes)
-        gate, up = np.split(block.W_gate_up.T, 2)
+        gate, up = np.split(block.W_up.T, 2)
         parts = {
             "self_attn.q_proj": q,
             "self_attn.k_proj": k,

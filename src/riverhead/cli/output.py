@@ -54,9 +54,9 @@ class Output:
         script: Callable[[], str] | None = None,
         rows: Sequence[dict[str, Any]] = (),
     ) -> None:
-        """Add a page: its name and value in JSON, its scene, the Python that proves its numbers, and CSV rows.
+        """Add a page: its name and value in JSON, its scene, the Python that proves its numbers, its rows.
 
-        A CSV file holds the rows of one page, their keys in the first line, numbers to their last digit.
+        CSV holds the rows of one page, their keys in the first line, numbers to their last digit.
         """
         self._data[name] = data
         self._rows = self._rows or rows

@@ -142,7 +142,7 @@ def _sources(header: Header, config: Config) -> Iterator[tuple[str, Sources]]:
         yield f"{layer}.W_o", [find(f"{blk}.attn_output", d_model, H * d_v)]
         yield f"{layer}.feed_forward_gain", [find(f"{blk}.ffn_norm", 1, d_model)]
         yield (
-            f"{layer}.W_gate_up",
+            f"{layer}.W_up",
             [find(f"{blk}.ffn_gate", d_ff, d_model), find(f"{blk}.ffn_up", d_ff, d_model)],
         )
         yield f"{layer}.W_down", [find(f"{blk}.ffn_down", d_model, d_ff)]

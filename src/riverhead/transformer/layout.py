@@ -30,45 +30,58 @@ Array = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockWeights:
-    """One block's weights; matrices are used as ``x @ W``."""
+    """One block's weights, None where the config has no such part; matrices are used as ``x @ W``."""
 
     attention_gain: Array  # (d_model,)
     W_qkv: Array  # (d_model, H·d_k + G·d_k + G·d_v): W_q, W_k and W_v side by side, one product
     W_o: Array  # (H·d_v, d_model)
     feed_forward_gain: Array  # (d_model,)
-    W_gate_up: Array  # (d_model, 2·d_ff)
+    W_up: Array  # (d_model, d_ff), or (d_model, 2·d_ff) with the gate before it
     W_down: Array  # (d_ff, d_model)
+    attention_shift: Array | None = None  # (d_model,)
+    feed_forward_shift: Array | None = None  # (d_model,)
+    b_qkv: Array | None = None  # (H·d_k + G·d_k + G·d_v,)
+    b_o: Array | None = None  # (d_model,)
+    b_up: Array | None = None  # as W_up is wide
+    b_down: Array | None = None  # (d_model,)
+    q_gain: Array | None = None  # (d_k,)
+    k_gain: Array | None = None  # (d_k,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """A model's weights, views of one flat memory-mapped array."""
+    """A model's weights, views of one flat memory-mapped array; None where the config has no such part."""
 
     embedding: Array  # (vocab_size, d_model)
     blocks: tuple[BlockWeights, ...]
-    final_gain: Array  # (d_model,)
-    W_vocab: Array  # (d_model, vocab_size): the embedding once more where they are tied
+    W_vocab: Array | None = None  # (d_model, vocab_size): the embedding once more where they are tied
+    positions: Array | None = None  # (n_positions, d_model)
+    segments: Array | None = None  # (n_segments, d_model)
+    embedding_gain: Array | None = None  # (d_model,)
+    embedding_shift: Array | None = None  # (d_model,)
+    final_gain: Array | None = None  # (d_model,)
+    final_shift: Array | None = None  # (d_model,)
+    rope_divisors: Array | None = None  # (d_k / 2,): what scaling divides each pair's angle by
 
     @classmethod
     def of(cls, flat: Array, config: Config) -> Weights:
         """Cut ``flat`` into the weights of ``config``; nothing is copied or read yet."""
-        part, start = {}, 0
+        whole: dict[str, Array] = {}
+        blocks: list[dict[str, Array]] = [{} for _ in range(config.n_layers)]
+        start = 0
         for name, shape in layout(config):
             stop = start + math.prod(shape)
-            part[name] = flat[start:stop].reshape(shape)
+            layer, _, own = name.rpartition(".")
+            part = flat[start:stop].reshape(shape)
+            (blocks[int(layer)] if layer else whole)[own] = part.T if own.startswith("W_") else part
             start = stop
-        blocks = tuple(
-            BlockWeights(
-                part[f"{layer}.attention_gain"],
-                part[f"{layer}.W_qkv"].T,
-                part[f"{layer}.W_o"].T,
-                part[f"{layer}.feed_forward_gain"],
-                part[f"{layer}.W_gate_up"].T,
-                part[f"{layer}.W_down"].T,
-            )
-            for layer in range(config.n_layers)
-        )
-        return cls(part["embedding"], blocks, part["final_gain"], part.get("W_vocab", part["embedding"]).T)
+        if config.predicts and config.tied_embeddings:
+            whole["W_vocab"] = whole["embedding"].T
+        whole = {name: array for name, array in whole.items() if name not in UNREAD}
+        return cls(blocks=tuple(BlockWeights(**block) for block in blocks), **whole)
+
+
+UNREAD = ("W_pool", "b_pool")  # a sentence's vector is no part of attention; kept so that nothing is lost
 
 
 def layout(config: Config) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -79,30 +92,70 @@ def layout(config: Config) -> Iterator[tuple[str, tuple[int, ...]]]:
     >>> dict(layout(tiny))["0.W_qkv"], n_numbers(tiny) == sum(math.prod(shape) for _, shape in layout(tiny))
     ((16, 6), True)
     """
-    vocab = (config.vocab_size, config.d_model)
-    yield "embedding", vocab
+    block = dict(_there(_block(config)))
+    before, after = _around(config)
+    yield from _there(before)
     for layer in range(config.n_layers):
-        for name, shape in _block(config).items():
+        for name, shape in block.items():
             yield f"{layer}.{name}", shape
-    yield "final_gain", (config.d_model,)
-    if not config.tied_embeddings:
-        yield "W_vocab", vocab
+    yield from _there(after)
 
 
 def n_numbers(config: Config) -> int:
     """Return how many float32 the model is, without walking its layers."""
-    vocab = config.vocab_size * config.d_model * (1 if config.tied_embeddings else 2)
-    return vocab + config.d_model + config.n_layers * sum(map(math.prod, _block(config).values()))
+
+    def count(parts: Parts) -> int:
+        return sum(math.prod(shape) for _, shape in _there(parts))
+
+    before, after = _around(config)
+    return count(before) + config.n_layers * count(_block(config)) + count(after)
 
 
-def _block(config: Config) -> dict[str, tuple[int, ...]]:
-    d_model, d_ff = config.d_model, config.d_ff
-    n_columns = config.n_heads * config.d_k + config.n_kv_heads * (config.d_k + config.d_v)
-    return {
-        "attention_gain": (d_model,),
-        "W_qkv": (n_columns, d_model),
-        "W_o": (d_model, config.n_heads * config.d_v),
-        "feed_forward_gain": (d_model,),
-        "W_gate_up": (2 * d_ff, d_model),
-        "W_down": (d_model, d_ff),
-    }
+Parts = list[tuple[str, tuple[int, ...], bool]]  # name, shape, whether the config has it
+
+
+def _there(parts: Parts) -> Iterator[tuple[str, tuple[int, ...]]]:
+    return ((name, shape) for name, shape, has in parts if has)
+
+
+def _block(c: Config) -> Parts:
+    n_columns = c.n_heads * c.d_k + c.n_kv_heads * (c.d_k + c.d_v)
+    n_up = c.d_ff * (2 if c.gated else 1)
+    shifted = c.norm == "layer"
+    return [
+        ("attention_gain", (c.d_model,), True),
+        ("attention_shift", (c.d_model,), shifted),
+        ("W_qkv", (n_columns, c.d_model), True),
+        ("b_qkv", (n_columns,), c.qkv_bias),
+        ("q_gain", (c.d_k,), c.qk_norm),
+        ("k_gain", (c.d_k,), c.qk_norm),
+        ("W_o", (c.d_model, c.n_heads * c.d_v), True),
+        ("b_o", (c.d_model,), c.out_bias),
+        ("feed_forward_gain", (c.d_model,), True),
+        ("feed_forward_shift", (c.d_model,), shifted),
+        ("W_up", (n_up, c.d_model), True),
+        ("b_up", (n_up,), c.feed_forward_bias),
+        ("W_down", (c.d_model, c.d_ff), True),
+        ("b_down", (c.d_model,), c.feed_forward_bias),
+    ]
+
+
+def _around(c: Config) -> tuple[Parts, Parts]:
+    """What stands before the blocks, and after them."""
+    shifted = c.norm == "layer"
+    before: Parts = [
+        ("embedding", (c.vocab_size, c.d_model), True),
+        ("positions", (c.n_positions, c.d_model), c.n_positions > 0),
+        ("segments", (c.n_segments, c.d_model), c.n_segments > 0),
+        ("embedding_gain", (c.d_model,), c.embedding_norm),
+        ("embedding_shift", (c.d_model,), c.embedding_norm and shifted),
+        ("rope_divisors", (c.d_k // 2,), c.rope_scaling is not None),
+    ]
+    after: Parts = [
+        ("final_gain", (c.d_model,), c.final_norm),
+        ("final_shift", (c.d_model,), c.final_norm and shifted),
+        ("W_pool", (c.d_model, c.d_model), c.pooler),
+        ("b_pool", (c.d_model,), c.pooler),
+        ("W_vocab", (c.vocab_size, c.d_model), c.predicts and not c.tied_embeddings),
+    ]
+    return before, after

@@ -69,7 +69,7 @@ def attention_part(out: Array, block: BlockWeights, off: Iterable[Off] = ()) -> 
 def feed_forward_part(x: Array, block: BlockWeights, config: Config) -> Array:
     """Return what SwiGLU adds to the residual stream ``x`` (B, T, d_model): W_down(silu(gate) · up)."""
     normed = rms_norm(x.reshape(-1, config.d_model), block.feed_forward_gain, config.norm_epsilon)
-    gate_up = normed @ block.W_gate_up  # (B·T, 2·d_ff)
+    gate_up = normed @ block.W_up  # (B·T, 2·d_ff)
     gate, up = gate_up[:, : config.d_ff], gate_up[:, config.d_ff :]
     with np.errstate(over="ignore"):  # exp(−gate) = ∞ is right: silu is then −0
         hidden = np.exp(-gate)

@@ -57,6 +57,8 @@ class Pass:
         Raises `InputError` naming the bytes when they would take more than 256 MB.
         """
         config, weights = self.model.config, self.model.weights
+        if weights.W_vocab is None or weights.final_gain is None:
+            raise InputError(f"{self.model.name} predicts no next token: it has no odds to give")
         try:
             x = self.final[:, rows]
         except IndexError as error:
