@@ -18,6 +18,8 @@ __all__ = [
     "Fold",
     "Formula",
     "Heatmap",
+    "Line",
+    "Lines",
     "Matrix",
     "Part",
     "Plane",
@@ -119,6 +121,31 @@ class Heatmap:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """A line through ``points``, dashed if ``predicted``; ``spread`` is the (low, high) around each point."""
+
+    label: str
+    points: tuple[tuple[float, float], ...]
+    predicted: bool = False
+    spread: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A line chart; ``x`` and ``y`` say what its axes count, on a log axis by powers of ten.
+
+    Points that an axis cannot hold (NaN, ∞, on a log axis 0 and below) are left out, and their number said.
+    """
+
+    lines: tuple[Line, ...]
+    x: str
+    y: str
+    log_x: bool = False
+    log_y: bool = False
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
     """Source text, shown as it is."""
 
@@ -135,7 +162,7 @@ class Fold:
     open: bool = False
 
 
-Part = Text | Formula | Table | Matrix | Plane | Heatmap | Code | Fold
+Part = Text | Formula | Table | Matrix | Plane | Heatmap | Lines | Code | Fold
 
 
 @dataclass(frozen=True, slots=True)
