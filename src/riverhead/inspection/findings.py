@@ -10,7 +10,7 @@ from riverhead.inspection.words import Word
 from riverhead.numbers import fixed
 from riverhead.scene import Cell, Part, Scene, Table, Text
 
-__all__ = ["Finding", "Findings"]
+__all__ = ["Finding", "Findings", "quoted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ class Findings(Displayable):
         return Scene(f"A real model: {self.model}", (table, *notes, self._next()))
 
     def _next(self) -> Text:
-        odds = (f"{_quoted(token)} {fixed(p, 2)}" for token, p in self.next_token)
+        odds = (f"{quoted(token)} {fixed(p, 2)}" for token, p in self.next_token)
         return Text(("Next token: " + "   ".join(odds),))
 
 
-def _quoted(token: str) -> str:
-    """A token in quotes; one that spells part of a character has its escapes already, as in the tables."""
+def quoted(token: str) -> str:
+    """Put a token in quotes; one that spells part of a character has its escapes already, as in the tables."""
     quoted = json.dumps(token, ensure_ascii=False)
     return quoted.replace("\\\\", "\\")
 
