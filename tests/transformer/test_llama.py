@@ -90,7 +90,7 @@ def test_watch_sees_q_and_k_after_rope(llama: Model, tensors: dict[str, np.ndarr
 
 def test_the_fused_pass_is_the_equation(llama: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = llama.run([IDS]).logits(slice(None))
-    monkeypatch.setattr("riverhead.transformer.llama.FEW", len(IDS) + 1)
+    monkeypatch.setattr("riverhead.transformer.steps.FEW", len(IDS) + 1)
     again = llama.run([IDS]).logits(slice(None))
     np.testing.assert_allclose(again, whole, rtol=0, atol=bound(Sizes(), 7, float(np.abs(whole).max())))
 

@@ -52,13 +52,21 @@ def learned(table: ArrayLike, T: int, *, offset: int = 0) -> Floats:
     return rows[..., first:end, :]
 
 
-def rope(x: ArrayLike, *, pairs: Pairs = "half", offset: int = 0, base: float = 10_000.0) -> Floats:
+def rope(
+    x: ArrayLike,
+    *,
+    pairs: Pairs = "half",
+    offset: int = 0,
+    base: float = 10_000.0,
+    divisors: ArrayLike | None = None,
+) -> Floats:
     """Turn each pair of components of q or k (..., T, d_k) by an angle that grows with the position.
 
     The scores then depend on the distance of query and key alone. Pair i turns by position / base^(2i/d_k);
     position counts from ``offset``, the number of tokens already in the cache. ``pairs`` says which
     components belong together: "half" i and i + d_k/2 (GPT-NeoX, Hugging Face's Llama), "interleaved" 2i and
-    2i + 1 (the paper, GGUF's Llama). Su et al. 2021, §3.2.2.
+    2i + 1 (the paper, GGUF's Llama). ``divisors`` (d_k/2,) divide the angles, as a model does that was
+    stretched to longer texts. Su et al. 2021, §3.2.2; divisors: Chen et al. 2023, §2.3.
 
     >>> rope([[1.0, 0.0], [1.0, 0.0]]).round(2)  # positions 0 and 1: by 0 and by 1 radian
     array([[1.  , 0.  ],
@@ -71,7 +79,9 @@ def rope(x: ArrayLike, *, pairs: Pairs = "half", offset: int = 0, base: float = 
             f'pairs is {pairs!r}; it is "half" (i and i + d_k/2) or "interleaved" (2i and 2i + 1)'
         )
     T, half = x.shape[-2], _even("d_k", x.shape[-1]) // 2
-    cos, sin = (part.astype(x.dtype, copy=False) for part in _cos_sin(T, 2 * half, offset, base))
+    slowed = None if divisors is None else _divisors(divisors, half)
+    table = _cos_sin(T, 2 * half, offset, base, slowed)
+    cos, sin = (part.astype(x.dtype, copy=False) for part in table)
     first, second = (np.s_[:half], np.s_[half:]) if pairs == "half" else (np.s_[0::2], np.s_[1::2])
     a, b = x[..., first], x[..., second]  # (..., T, d_k/2), as cos and sin are (T, d_k/2)
     turned = np.empty_like(x)
@@ -111,17 +121,32 @@ def _powers(n_heads: int) -> Floats:
     return powers
 
 
-def _cos_sin(T: int, d: int, offset: int, base: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Cosines and sines (T, d/2) of position / base^(2i/d)."""
-    return _table(T, d, count("offset", offset, 0), number("base", base, above=0))
+Table = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def _cos_sin(T: int, d: int, offset: int, base: float, divisors: tuple[float, ...] | None = None) -> Table:
+    """Cosines and sines (T, d/2) of position / base^(2i/d), over the divisors."""
+    return _table(T, d, count("offset", offset, 0), number("base", base, above=0), divisors)
 
 
 @lru_cache(maxsize=8)  # every layer of a model asks for the same angles, for q and again for k
-def _table(T: int, d: int, offset: int, base: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _table(T: int, d: int, offset: int, base: float, divisors: tuple[float, ...] | None) -> Table:
     angles = np.arange(offset, offset + T)[:, None] / base ** (np.arange(0, d, 2) / d)
+    if divisors is not None:
+        angles /= divisors
     cos, sin = np.cos(angles), np.sin(angles)
     cos.flags.writeable = sin.flags.writeable = False
     return cos, sin
+
+
+def _divisors(divisors: ArrayLike, half: int) -> tuple[float, ...]:
+    """One finite number above 0 a pair."""
+    each = floats("divisors", divisors)
+    if each.shape != (half,):
+        raise ShapeError(f"divisors is {each.shape}; it has one number a pair of components, ({half},)")
+    if not (np.isfinite(each).all() and (each > 0).all()):
+        raise InputError(f"divisors run from {each.min()} to {each.max()}; each must be finite and above 0")
+    return tuple(each.tolist())
 
 
 def _even(axis: str, size: int) -> int:

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from riverhead.core.border import count
-from riverhead.core.cache import KVCache
 from riverhead.core.equation import softmax
 from riverhead.errors import InputError, ModelError
 from riverhead.transformer.model import Model
@@ -81,10 +80,11 @@ def generate(
     """Continue a text, or answer chat messages ``[{"role": "user", "content": …}]``, token by token.
 
     The model's end token, and each single-token text in ``stop``, end the answer. The same seed gives the
-    same tokens. Raises `InputError` at once for an empty prompt, or when prompt and ``max_tokens`` do not
-    fit the model's context together.
+    same tokens. Raises `InputError` at once for a model that predicts no next token, for an empty prompt, or
+    when prompt and ``max_tokens`` do not fit the model's context together.
     """
     sampling = Sampling(temperature, top_k, top_p)
+    model.unembedding()  # or it predicts nothing
     if not prompt:
         raise InputError("the prompt is empty: give at least one word")
     if isinstance(prompt, str):
@@ -109,7 +109,7 @@ def _continue(
     stops: set[int | None],
     random: np.random.Generator,
 ) -> Iterator[Generated]:
-    cache = [KVCache() for _ in range(model.config.n_layers)]
+    cache = model.new_cache()
     text = codecs.getincrementaldecoder("utf-8")("replace")
     for n_left in reversed(range(max_tokens)):
         logits = model.run([ids], cache=cache).logits(-1)[0]

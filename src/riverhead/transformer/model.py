@@ -18,9 +18,11 @@ from riverhead.core import AttentionMap, attend
 from riverhead.core.cache import KVCache
 from riverhead.cost import Config
 from riverhead.errors import InputError, ModelError
-from riverhead.transformer import llama
+from riverhead.transformer.families import family_of
 from riverhead.transformer.layout import MODEL_FILE, SCHEMA, TOKENIZER_FILE, WEIGHTS_FILE, Weights, n_numbers
 from riverhead.transformer.names import HeadName, parse_head
+from riverhead.transformer.steps import Off, attention_part
+from riverhead.transformer.steps import attend as attend_unseen
 from riverhead.transformer.threads import few_threads
 
 if TYPE_CHECKING:
@@ -54,11 +56,11 @@ class Pass:
     def logits(self, rows: Rows) -> Array:
         """Return the next-token logits after the tokens ``rows`` selects: (B, n, vocab_size).
 
-        Raises `InputError` naming the bytes when they would take more than 256 MB.
+        Raises `InputError` naming the bytes when they would take more than 256 MB, and for a model that
+        predicts no next token.
         """
-        config, weights = self.model.config, self.model.weights
-        if weights.W_vocab is None or weights.final_gain is None:
-            raise InputError(f"{self.model.name} predicts no next token: it has no odds to give")
+        model, config = self.model, self.model.config
+        W_vocab = model.unembedding()
         try:
             x = self.final[:, rows]
         except IndexError as error:
@@ -70,15 +72,16 @@ class Pass:
                 f"are made at once: ask for up to {LOGITS_BYTES // (4 * config.vocab_size)} rows at a time"
             )
         with few_threads(math.prod(x.shape[:-1])):
-            logits: Array = llama.rms_norm(x, weights.final_gain, config.norm_epsilon) @ weights.W_vocab
+            logits: Array = model.family.final_norm(x, model.weights, config) @ W_vocab
         return logits
 
 
 class Model:
-    """A Llama-family model in ``folder``, its weights memory-mapped."""
+    """A model of one of the families in ``folder``, its weights memory-mapped; its steps are ``family``'s."""
 
     def __init__(self, name: str, folder: Path, config: Config, flat: Array, text: dict[str, Any]) -> None:
         self.name, self.folder, self.config = name, folder, config
+        self.family = family_of(config)
         self.weights = Weights.of(flat, config)
         self._text = text
 
@@ -131,14 +134,12 @@ class Model:
         ``without`` holds one collection of heads per item, whose outputs are zeroed before W_o, or a mapping
         of heads to the vector (d_v,) that stands in for them; ``watch`` is called in each layer with
         (layer, q, k, v), after RoPE; ``cache`` holds one `KVCache` per layer, to which the tokens are
-        appended; ``keep`` keeps the residual stream into each block. ``see`` is called in each layer with
-        (layer, map): the `AttentionMap` whose pass made the layer's output, so that looking costs little;
-        ``top`` and ``pairs`` are those of `riverhead.attend`.
+        appended (`new_cache` makes them); ``keep`` keeps the residual stream into each block. ``see`` is
+        called in each layer with (layer, map): the `AttentionMap` whose pass made the layer's output, so that
+        looking costs little; ``top`` and ``pairs`` are those of `riverhead.attend`.
         Raises `InputError` for tokens the model does not have, or more of them than its context.
         """
-        offset = len(cache[0]) if cache else 0
-        ids = self._checked(token_ids, offset)
-        x: Array = self.weights.embedding[ids]  # (B, T, d_model)
+        x = self.embed(token_ids, len(cache[0]) if cache else 0)
         return self.run_from(
             0, x, without=without, watch=watch, cache=cache, keep=keep, see=see, top=top, pairs=pairs
         )
@@ -157,29 +158,50 @@ class Model:
         pairs: Pairs | None = None,
     ) -> Pass:
         """Run the blocks from ``layer`` on, with the options of `run`; ``x`` is left as it is."""
-        B, T, _ = x.shape
+        B, T = self._checked_stream(layer, x, cache)
         off = self._switched_off(without, B)
-        offset = len(cache[0]) if cache else 0
-        kept = []
+        offset = len(cache[layer]) if cache else 0
+        config, family, kept = self.config, self.family, []
         with few_threads(B * T):
-            for at in range(layer, self.config.n_layers):
+            for at in range(layer, config.n_layers):
                 block = self.weights.blocks[at]
                 if keep:
                     kept.append(x)
-                q, k, v = llama.project(x, block, self.config, offset)
+                q, k, v = family.project(x, block, config, offset, self.weights.rope_divisors)
                 if cache:
                     k, v = cache[at].append(k, v)
                 if watch is not None:
                     watch(at, q, k, v)
                 if see is None:
-                    out = llama.attend(q, k, v)
+                    out = attend_unseen(q, k, v, **config.attention(at))
                 else:
-                    A = attend(q, k, v, **self.config.attention(at), top=top, pairs=pairs)
+                    A = attend(q, k, v, **config.attention(at), top=top, pairs=pairs)
                     see(at, A)
                     out = A.out.copy() if at in off else A.out
-                x = x + llama.attention_part(out, block, off.get(at, ()))
-                x += llama.feed_forward_part(x, block, self.config)
+                x = family.add_attention(x, attention_part(out, block, off.get(at, ())), block, config)
+                x = family.add_feed_forward(x, family.feed_forward_part(x, block, config), block, config)
         return Pass(self, x, tuple(kept))
+
+    def embed(self, token_ids: npt.ArrayLike, offset: int = 0) -> Array:
+        """Return the residual stream into the first block (B, T, d_model), the first token at ``offset``.
+
+        Raises `InputError` as `run` does.
+        """
+        ids = self._checked(token_ids, offset)
+        return self.family.embed(ids, self.weights, self.config, offset)
+
+    def new_cache(self) -> list[KVCache]:
+        """Return an empty cache a layer, each as wide as its layer's window; for `run`."""
+        return [KVCache(window=self.config.window(layer)) for layer in range(self.config.n_layers)]
+
+    def unembedding(self) -> Array:
+        """Return W_vocab (d_model, vocab_size); raise `InputError` when the model predicts no next token."""
+        if self.weights.W_vocab is None:
+            raise InputError(
+                f"{self.name} predicts no next token: it has no odds to give; take a model that does, "
+                "such as smollm2"
+            )
+        return self.weights.W_vocab
 
     def _checked(self, token_ids: npt.ArrayLike, n_before: int) -> npt.NDArray[np.int64]:
         ids = np.asarray(token_ids)
@@ -199,9 +221,23 @@ class Model:
             )
         return ids.astype(np.int64)
 
-    def _switched_off(self, without: Without | None, n_items: int) -> dict[int, list[llama.Off]]:
+    def _checked_stream(self, layer: int, x: Array, cache: Sequence[KVCache] | None) -> tuple[int, int]:
+        """Return B and T of the residual stream into block ``layer``."""
+        n, d_model = self.config.n_layers, self.config.d_model
+        if not 0 <= layer < n:
+            raise InputError(f"layer is {layer}; the model has {n}: 0 to {n - 1}")
+        if x.ndim != 3 or x.shape[-1] != d_model:
+            raise InputError(f"x is {x.shape}, the residual stream is (B, T, d_model {d_model})")
+        if cache and not self.config.causal:
+            raise InputError(
+                f"{self.name} is bidirectional: what it makes of a token changes with every later one, so "
+                "nothing can be kept in a cache; run the whole text at once"
+            )
+        return x.shape[0], x.shape[1]
+
+    def _switched_off(self, without: Without | None, n_items: int) -> dict[int, list[Off]]:
         """Return layer -> (item, head, what it hands over instead)."""
-        off: dict[int, list[llama.Off]] = {}
+        off: dict[int, list[Off]] = {}
         if without is None:
             return off
         if len(without) != n_items:

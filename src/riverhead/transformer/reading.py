@@ -12,9 +12,9 @@ import numpy.typing as npt
 from riverhead.core.border import count
 from riverhead.core.equation import attention, softmax
 from riverhead.errors import InputError
-from riverhead.transformer import llama
 from riverhead.transformer.model import Model, Rows
 from riverhead.transformer.names import HeadName, head_name, parse_head
+from riverhead.transformer.steps import attend, attention_part
 
 __all__ = ["Block", "Head", "Reading"]
 
@@ -41,6 +41,11 @@ class Head:
         """``L16.H0``."""
         return head_name(self.layer, self.head)
 
+    def seen(self, i: int) -> slice:
+        """The keys that query ``i`` sees."""
+        reach = len(self.tokens) if self.window is None else self.window
+        return slice(max(0, i - reach + 1), i + 1 if self.causal else min(i + reach, len(self.tokens)))
+
     @cached_property
     def weights(self) -> Array:
         """The whole weight matrix (T, T)."""
@@ -58,18 +63,19 @@ class Head:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """One block's residual stream: ``out = x + attention + feed_forward``, each (T, d_model)."""
+    """One block's residual stream, (T, d_model): ``x`` into it, what its parts add, ``out`` after it.
+
+    ``out`` is ``x + attention + feed_forward``, or where ``norm_after`` the norm of each sum in its turn,
+    as in BERT.
+    """
 
     layer: int
     x: Array
     attention: Array
     feed_forward: Array
+    out: Array
     shapes: dict[str, tuple[int, ...]]  # every array on the way, in order
-
-    @property
-    def out(self) -> Array:
-        """The residual stream after the block."""
-        return self.x + self.attention + self.feed_forward
+    norm_after: bool = False
 
     def norms(self) -> dict[str, npt.NDArray[np.float64]]:
         """Return the length (L2) of each token's vector (T,), before the block, of each part, and after."""
@@ -101,6 +107,11 @@ class Reading:
         return logits
 
     @property
+    def streams(self) -> tuple[Array, ...]:
+        """The residual stream into each block, and after the last: n_layers + 1 arrays (T, d_model)."""
+        return tuple(x[0] for x in (*self._pass.x, self._pass.final))
+
+    @property
     def logits(self) -> Array:
         """The next-token logits after every token (T, vocab_size), if they take at most 256 MB."""
         return self.logits_at(slice(None))
@@ -127,14 +138,28 @@ class Reading:
         n = config.n_layers
         if not hasattr(layer, "__index__") or not 0 <= operator.index(layer) < n:
             raise InputError(f"block {layer!r:.60}: the model has {n}: 0 to {n - 1}")
+        family, block = self.model.family, weights.blocks[layer]
         q, k, v = self._qkv(layer)
-        out = llama.attend(q, k, v)
-        off = [(0, head, 0) for at, head in self.off if at == layer]
+        out = attend(q, k, v, **config.attention(layer))
         x = self._pass.x[layer]
-        attention = llama.attention_part(out, weights.blocks[layer], off)
-        feed_forward = llama.feed_forward_part(x + attention, weights.blocks[layer], config)
-        T = len(self.tokens)
-        shapes = {
+        attention = attention_part(out, block, [(0, head, 0) for at, head in self.off if at == layer])
+        after = family.add_attention(x, attention, block, config)
+        feed_forward = family.feed_forward_part(after, block, config)
+        return Block(
+            layer,
+            x[0],
+            attention[0],
+            feed_forward[0],
+            self.streams[layer + 1],
+            self._shapes(q, k, v, out),
+            config.norm_after,
+        )
+
+    def _shapes(self, q: Array, k: Array, v: Array, out: Array) -> dict[str, tuple[int, ...]]:
+        """Every array on the way through a block, in order."""
+        config, T = self.model.config, len(self.tokens)
+        hidden = ("gate", "up") if config.gated else ("up",)
+        return {
             "x": (T, config.d_model),
             "q": q.shape[1:],
             "k": k.shape[1:],
@@ -142,11 +167,9 @@ class Reading:
             "weights": (config.n_heads, T, T),
             "out": out.shape[1:],
             "attention": (T, config.d_model),
-            "gate": (T, config.d_ff),
-            "up": (T, config.d_ff),
+            **dict.fromkeys(hidden, (T, config.d_ff)),
             "feed_forward": (T, config.d_model),
         }
-        return Block(layer, x[0], attention[0], feed_forward[0], shapes)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -155,7 +178,8 @@ class Reading:
 
     def _project(self, layer: int) -> tuple[Array, Array, Array]:
         model = self.model
-        return llama.project(self._pass.x[layer], model.weights.blocks[layer], model.config, 0)
+        block, divisors = model.weights.blocks[layer], model.weights.rope_divisors
+        return model.family.project(self._pass.x[layer], block, model.config, 0, divisors)
 
     def _cut(self, layer: int, head: int) -> Head:
         config = self.model.config
