@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fake_model import FakeModel
 
-from riverhead.inspection import habit
+from riverhead.inspection import reference
 
 PLAIN = " ".join(
     f"{who} {does} {what}."
@@ -19,7 +19,7 @@ PLAIN = " ".join(
 
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(habit, "reference_text", lambda: PLAIN)
+    monkeypatch.setattr(reference, "reference_text", lambda: PLAIN)
     return PLAIN
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from riverhead.core import attend
+
 LAYERS, HEADS, KV_HEADS, D_K, D_V, VOCABULARY = 2, 6, 3, 5, 7, 4099
 LETTERS_A_TOKEN = 6
 OPENING = "<s>"
@@ -44,11 +46,20 @@ class FakeModel:
     folder: Path
     opens: bool = False
     name: str = "fake"
+    causal: bool = True
+    window: int | None = None
     runs: list[tuple[int, int]] = field(default_factory=list)  # the (B, T) of each
 
     def __post_init__(self) -> None:
         rng = np.random.default_rng(11)
-        self.config = SimpleNamespace(n_layers=LAYERS, n_heads=HEADS, n_kv_heads=KV_HEADS, context_length=511)
+        self.config = SimpleNamespace(
+            n_layers=LAYERS,
+            n_heads=HEADS,
+            n_kv_heads=KV_HEADS,
+            context_length=511,
+            causal=self.causal,
+            attention=lambda layer: {"scale": D_K**-0.5, "causal": self.causal, "window": self.window},
+        )
         self.tokenizer = FakeTokenizer(self.opens)
         self.token_q = rng.standard_normal((LAYERS, HEADS, VOCABULARY, D_K)).astype(np.float32)
         self.token_k = rng.standard_normal((LAYERS, KV_HEADS, VOCABULARY, D_K)).astype(np.float32)
@@ -71,12 +82,16 @@ class FakeModel:
         *,
         without: Sequence[Iterable[tuple[int, int]]] | None = None,
         watch: Callable[..., None] | None = None,
+        see: Callable[..., None] | None = None,
+        top: int = 0,
     ) -> Any:
         ids = np.asarray(token_ids)
         self.runs.append(ids.shape)
         for layer in range(LAYERS):
             if watch is not None:
                 watch(layer, *self.qkv(layer, ids))
+            if see is not None:
+                see(layer, attend(*self.qkv(layer, ids), **self.config.attention(layer), top=top))
         off = [set(heads) for heads in without or [()] * len(ids)]
         return SimpleNamespace(
             logits=lambda rows: np.array(
@@ -98,9 +113,14 @@ class FakeModel:
         return total
 
     def row(self, ids: list[int], layer: int, head: int, i: int) -> list[float]:
-        """One row of weights in plain float64, over the keys up to ``i``; two heads read a kv head."""
-        q, k, _ = (x.astype(np.float64) for x in self.qkv(layer, np.array([ids[: i + 1]])))
-        exps = [math.exp(q[0, head, i] @ k[0, head // 2, j] / math.sqrt(D_K)) for j in range(i + 1)]
+        """One row of weights in plain float64, over the keys up to ``i`` or over all; two heads read a kv head."""
+        q, k, _ = (x.astype(np.float64) for x in self.qkv(layer, np.array([ids])))
+        n = i + 1 if self.causal else len(ids)
+        reach = self.window or len(ids)
+        exps = [
+            math.exp(q[0, head, i] @ k[0, head // 2, j] / math.sqrt(D_K)) if abs(i - j) < reach else 0.0
+            for j in range(n)
+        ]
         return [e / math.fsum(exps) for e in exps]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from fake_model import HEADS, LAYERS, WEIGHT_BOUND, FakeModel
 
-from riverhead.inspection import habit
+from riverhead.inspection import habit, reference
 from riverhead.inspection.habit import Habit, distance_bin, habit_of, manner_of, measure_habit
 
 
@@ -49,22 +49,68 @@ def test_by_place_it_is_the_mean_over_windows_of_the_weight_at_that_place(
         assert rows[place] == pytest.approx(expected, abs=WEIGHT_BOUND), place
 
 
-def test_in_long_texts_it_is_the_mean_over_rows_and_windows_by_distance(fake: FakeModel, plain: str) -> None:
-    T, queries = 71, np.array([66, 70])
+@pytest.mark.parametrize("causal", [True, False], ids=["causal", "both ways"])
+@pytest.mark.parametrize(
+    ("T", "window"), [(71, 128), (499, 256)], ids=["the next power of two", "longer than the reference text"]
+)
+def test_in_long_texts_it_is_the_mean_over_rows_and_windows_by_signed_distance(
+    fake: FakeModel, plain: str, causal: bool, T: int, window: int
+) -> None:
+    fake = dataclasses.replace(fake, causal=causal)
+    layer, head = 1, 4
     seen = defaultdict(list)
-    for window in windows(fake, plain, T):
-        for layer, head in np.ndindex(LAYERS, HEADS):
-            for i in range(T):
-                for j, weight in enumerate(fake.row(window, layer, head, i)):
-                    if 0 < j < i:
-                        seen[layer, head, 64 if i - j >= 64 else i - j].append(weight)
+    for ids in windows(fake, plain, window):
+        for i in range(window):
+            for j, weight in enumerate(fake.row(ids, layer, head, i)):
+                if 0 < j != i:
+                    seen[bin_of(i - j)].append(weight)
+    farthest = max(seen)
+    queries = np.array([3, T - 1])
     rows = habit_of(fake, T, silent).rows(queries)
     assert rows.shape == (LAYERS, HEADS, 2, T)
-    for layer, head, at, j in np.ndindex(rows.shape):
-        distance = queries[at] - j
-        apart = j == 0 or distance <= 0
-        expected = 0.0 if apart else mean(seen[layer, head, min(distance, 64)])
-        assert rows[layer, head, at, j] == pytest.approx(expected, abs=WEIGHT_BOUND)
+    for at, j in np.ndindex(2, T):
+        distance = int(queries[at]) - j
+        apart = j == 0 or distance == 0 or (causal and distance < 0)
+        place = max(-farthest, min(farthest, bin_of(distance)))
+        expected = 0.0 if apart else mean(seen[place])
+        assert rows[layer, head, at, j] == pytest.approx(expected, abs=WEIGHT_BOUND), (distance, place)
+
+
+def bin_of(distance: int) -> int:
+    """Distances behind and ahead, from 64 on by powers of two."""
+    size = abs(distance)
+    return (1 if distance > 0 else -1) * (size if size < 64 else 63 + (size // 64).bit_length())
+
+
+def test_a_window_hides_keys_from_the_habit_too(fake: FakeModel) -> None:
+    near = dataclasses.replace(fake, window=5)
+    for T in (9, 40):
+        rows = habit_of(near, T, silent).rows(np.array([T - 1]))[:, :, 0]
+        assert (rows[..., T - 5 : T - 1] > 0).all()
+        assert not rows[..., : T - 5].any()
+
+
+def test_where_a_query_sees_both_ways_there_is_a_habit_of_places_ahead(fake: FakeModel) -> None:
+    both = dataclasses.replace(fake, causal=False)
+    rows = habit_of(both, 6, silent).rows(np.arange(6))
+    apart = (np.arange(6) == 0) | np.eye(6, dtype=bool)
+    assert not rows[..., apart].any()
+    assert (rows[..., ~apart] > 0).all()
+
+
+def test_a_window_is_closed_as_a_text_is(fake: FakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = fake.tokenizer.ids
+    opened = [0] if fake.opens else []
+    monkeypatch.setattr(
+        fake.tokenizer, "ids", lambda text, add_bos=True: ids(text, add_bos=add_bos) + [9] * add_bos
+    )
+    batch = reference.windows(fake, 7)
+    assert (batch[:, -1] == 9).all()
+    assert batch[:, :-1].ravel().tolist() == [
+        token
+        for first in range(0, len(batch) * (6 - len(opened)), 6 - len(opened))
+        for token in opened + ids(reference.reference_text(), add_bos=False)[first : first + 6 - len(opened)]
+    ]
 
 
 @pytest.mark.parametrize("T", [habit.BY_PLACE + 1, 65, 66, 130])
@@ -115,7 +161,7 @@ def test_another_length_or_another_text_is_another_measurement(
 ) -> None:
     habit_of(fake, 5, silent)
     habit_of(fake, 6, silent)
-    monkeypatch.setattr(habit, "reference_text", lambda: "one two three four five six seven eight")
+    monkeypatch.setattr(reference, "reference_text", lambda: "one two three four five six seven eight")
     habit_of(fake, 5, silent)
     assert len(list(fake.folder.iterdir())) == 3
 
