@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from riverhead.core.border import count
+from riverhead.core.cache import KVCache
 from riverhead.core.equation import softmax
 from riverhead.errors import InputError, ModelError
-from riverhead.transformer.model import Model
+from riverhead.transformer.model import Model, Pass, See
 
-__all__ = ["Generated", "Sampling", "generate", "render_chat"]
+__all__ = ["Generated", "Prompt", "Sampling", "generate", "prompt_ids", "render_chat"]
+
+Prompt = str | Sequence[Mapping[str, str]]
 
 RENDERED_CHARACTERS = 1 << 22  # a chat template may not make more
 
@@ -66,9 +70,18 @@ class Sampling:
         return int(random.choice(order[: len(odds)], p=odds))
 
 
+def prompt_ids(model: Model, prompt: Prompt) -> list[int]:
+    """Return the tokens of a text, or of chat messages as the model reads them; refuse an empty prompt."""
+    if not prompt:
+        raise InputError("the prompt is empty: give at least one word")
+    if isinstance(prompt, str):
+        return model.tokenize(prompt)
+    return model.tokenizer.ids(render_chat(model, prompt), add_bos=False)  # a template writes its own
+
+
 def generate(
     model: Model,
-    prompt: str | Sequence[Mapping[str, str]],
+    prompt: Prompt,
     *,
     max_tokens: int = 64,
     temperature: float = 0.0,
@@ -76,21 +89,19 @@ def generate(
     top_p: float | None = None,
     seed: int = 0,
     stop: Collection[str] = (),
+    cache: Sequence[KVCache] | None = None,
+    see: See | None = None,
 ) -> Iterator[Generated]:
     """Continue a text, or answer chat messages ``[{"role": "user", "content": …}]``, token by token.
 
     The model's end token, and each single-token text in ``stop``, end the answer. The same seed gives the
-    same tokens. Raises `InputError` at once for a model that predicts no next token, for an empty prompt, or
-    when prompt and ``max_tokens`` do not fit the model's context together.
+    same tokens. ``see`` is that of `Model.run`; ``cache``, empty as `Model.new_cache` makes it, can be
+    watched as it fills. Raises `InputError` at once for a model that predicts no next token, for an empty
+    prompt, or when prompt and ``max_tokens`` do not fit the model's context together.
     """
     sampling = Sampling(temperature, top_k, top_p)
     model.unembedding()  # or it predicts nothing
-    if not prompt:
-        raise InputError("the prompt is empty: give at least one word")
-    if isinstance(prompt, str):
-        ids = model.tokenize(prompt)
-    else:
-        ids = model.tokenizer.ids(render_chat(model, prompt), add_bos=False)  # a template writes its own
+    ids = prompt_ids(model, prompt)
     room = model.config.context_length - len(ids)
     if not 1 <= count("max_tokens", max_tokens, 0) <= room:
         raise InputError(
@@ -98,21 +109,23 @@ def generate(
             f"{model.config.context_length}: it has to be 1 to {max(room, 0)}"
         )
     stops = {model.tokenizer.id_of(text) for text in stop} | {model.tokenizer.eos_id}
-    return _continue(model, ids, max_tokens, sampling, stops, np.random.default_rng(count("seed", seed, 0)))
+    random = np.random.default_rng(count("seed", seed, 0))
+    reads = partial(model.run, cache=model.new_cache() if cache is None else cache, see=see)
+    return _continue(model, reads, ids, max_tokens, sampling, stops, random)
 
 
 def _continue(
     model: Model,
+    reads: Callable[[list[list[int]]], Pass],
     ids: list[int],
     max_tokens: int,
     sampling: Sampling,
     stops: set[int | None],
     random: np.random.Generator,
 ) -> Iterator[Generated]:
-    cache = model.new_cache()
     text = codecs.getincrementaldecoder("utf-8")("replace")
     for n_left in reversed(range(max_tokens)):
-        logits = model.run([ids], cache=cache).logits(-1)[0]
+        logits = reads([ids]).logits(-1)[0]
         token_id = sampling.draw(logits, random)
         stop = token_id in stops
         spelled = b"" if stop else model.tokenizer.spelled(token_id)
