@@ -44,7 +44,7 @@ class Output:
         self._data: dict[str, Any] = {}
         self._script: str | None = None
         self._rows: Sequence[dict[str, Any]] = ()
-        self._at_once = format == "text" and path is None
+        self.at_once = format == "text" and path is None
 
     def page(
         self,
@@ -63,7 +63,7 @@ class Output:
         self._scenes.append(scene)
         if self.format == "python" and self._script is None and script is not None:
             self._script = script()
-        if self._at_once:
+        if self.at_once:
             _print(scene, first=len(self._scenes) == 1)
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ class Output:
             if self._script is None:
                 raise InputError("--format python needs one derivation; nothing here has one")
             write(self._script, self.path)
-        elif not self._at_once:
+        elif not self.at_once:
             from riverhead.render import render
 
             write(render(_joined(self._scenes), self.format), self.path)
