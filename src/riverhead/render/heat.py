@@ -108,4 +108,4 @@ def described(part: Heatmap) -> str:
 
 
 def _place(side: str, axis: Axis, n: int) -> str:
-    return f"{side} {n}" + (f" ({axis.labels[n]})" if axis.labels else "")
+    return f"{side} {axis.first + n}" + (f" ({axis.labels[n]})" if axis.labels else "")

@@ -74,7 +74,8 @@ class HeatText:
         yield line
         columns = self.part.columns.labels
         if columns and columns != self.part.rows.labels:
-            named = (f"{n} {self._short(label, LABEL)}" for n, label in enumerate(columns))
+            numbered = enumerate(columns, self.part.columns.first)
+            named = (f"{n} {self._short(label, LABEL)}" for n, label in numbered)
             yield Line(f"{self.spell('→')} {'  '.join(named)}")
 
     def _items(self) -> Iterator[Line]:
@@ -96,8 +97,8 @@ class HeatText:
 
     def _labels(self, room: int) -> Iterator[str]:
         rows = self.part.rows
-        digits = len(str(len(rows.labels) - 1))
-        for n, label in enumerate(rows.labels or rows.ends):
+        digits = len(str(rows.first + len(rows.labels) - 1))
+        for n, label in enumerate(rows.labels or rows.ends, rows.first):
             number = f"{n:>{digits}} " if rows.labels and label != str(n) else ""
             yield number + self._short(label, room)
 
@@ -114,7 +115,7 @@ class HeatText:
     def _numbers(self) -> str:
         line = ""
         for column in range(0, self.shades.size[1], STEP):
-            number = str(column * self.shades.of[1])
+            number = str(self.part.columns.first + column * self.shades.of[1])
             at = self.margin + column * self.wide
             if at >= len(line) and at + len(number) <= self.margin + self.across:
                 line = line.ljust(at) + number + " "

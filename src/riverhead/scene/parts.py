@@ -103,11 +103,15 @@ class Plane:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One side of a heat map: what it counts, and a label for each cell or what stands at the two ends."""
+    """One side of a heat map: what it counts, and a label for each cell or what stands at the two ends.
+
+    Labelled cells are numbered from ``first``.
+    """
 
     name: str
     labels: tuple[str, ...] = ()
     ends: tuple[str, str] = ("", "")
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)
