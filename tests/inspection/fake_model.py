@@ -113,14 +113,12 @@ class FakeModel:
         return total
 
     def row(self, ids: list[int], layer: int, head: int, i: int) -> list[float]:
-        """One row of weights in plain float64, over the keys up to ``i`` or over all; two heads read a kv head."""
+        """One row of weights in plain float64, over the keys that ``i`` sees; two heads read a kv head."""
         q, k, _ = (x.astype(np.float64) for x in self.qkv(layer, np.array([ids])))
         n = i + 1 if self.causal else len(ids)
         reach = self.window or len(ids)
-        exps = [
-            math.exp(q[0, head, i] @ k[0, head // 2, j] / math.sqrt(D_K)) if abs(i - j) < reach else 0.0
-            for j in range(n)
-        ]
+        scores = [q[0, head, i] @ k[0, head // 2, j] / math.sqrt(D_K) for j in range(n)]
+        exps = [math.exp(score) if abs(i - j) < reach else 0.0 for j, score in enumerate(scores)]
         return [e / math.fsum(exps) for e in exps]
 
 

@@ -46,10 +46,10 @@ def silent(message: str) -> None:
 class Habit:
     """Mean weights of every head over windows of the reference text, for a text of ``T`` tokens.
 
-    Up to 32 tokens ``means`` is (n_layers, H, T, T), by query and key in windows as long as the text. Above it
-    is by distance, (n_layers, H, 1, bins), or (n_layers, H, 2, bins) where a query sees both ways: keys behind
-    it, keys ahead. What lies farther away than any key of a window counts as the farthest. The first token
-    and oneself are apart: they have no habit.
+    Up to 32 tokens ``means`` is (n_layers, H, T, T), by query and key in windows as long as the text. Above
+    that it is by distance, (n_layers, H, 1, bins), or (n_layers, H, 2, bins) where a query sees both ways:
+    keys behind it, keys ahead. What lies farther away than any key of a window counts as the farthest. The
+    first token and oneself are apart: they have no habit.
     """
 
     means: Array
@@ -66,7 +66,8 @@ class Habit:
         """
         means = self.means[head]
         if self.T <= BY_PLACE:
-            return means[..., queries, keys]
+            by_place: Array = means[..., queries, keys]
+            return by_place
         sides, n_bins = means.shape[-2:]
         distance = queries - keys
         looked = (keys > 0) & (distance != 0 if sides == 2 else distance > 0)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from riverhead.inspection.tables import reference_text
 from riverhead.transformer import Model
 
-__all__ = ["kept", "longest_window", "windows"]
+__all__ = ["kept", "longest_window", "twice", "windows"]
 
 VERSION = 1  # raise it whenever another number would be measured from the same text
 
@@ -29,6 +29,14 @@ def windows(model: Model, T: int) -> NDArray[np.intp]:
     step = T - len(opening) - len(closing)
     cut = [ids[at : at + step] for at in range(0, len(ids) - step + 1, step)]
     return np.array([opening + window + closing for window in cut], np.intp)
+
+
+def twice(model: Model, n: int) -> NDArray[np.intp]:
+    """Return ``n`` tokens of the reference text and the same once more, fewer where the context is short."""
+    opening, ids, closing = _framed(model)
+    room = model.config.context_length - len(opening) - len(closing)
+    passage = ids[: min(n, room // 2)]
+    return np.array([*opening, *passage, *passage, *closing], np.intp)
 
 
 def longest_window(model: Model) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -13,6 +13,7 @@ from typing import Any
 __all__ = ["Rule", "first_that_holds", "function_words", "nouns", "reference_text", "rules"]
 
 _HOLDS = {"at_least": operator.ge, "at_most": operator.le, "is": operator.eq}
+_SIGNS = {"at_least": "≥", "at_most": "≤", "is": "="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +25,36 @@ class Rule:
     finding: bool = False
 
     def holds(self, facts: Mapping[str, Any]) -> bool:
-        """Whether every condition is true of ``facts``."""
+        """Whether every condition is true of ``facts``; of a fact that is not there none is."""
         return all(
-            _HOLDS[relation](facts[name], bound)
-            for name, bounds in self.when.items()
-            for relation, bound in bounds.items()
+            facts.get(name) is not None and _HOLDS[relation](facts[name], bound)
+            for name, relation, bound in self._conditions()
         )
+
+    @property
+    def condition(self) -> str:
+        """All conditions in words.
+
+        >>> rules("label")[0].condition
+        'previous ≥ 0.5'
+        """
+        return ", ".join(f"{name} {_SIGNS[relation]} {bound}" for name, relation, bound in self._conditions())
+
+    def reason(self, facts: Mapping[str, Any]) -> str:
+        """Return the conditions in words, each with the number that meets it.
+
+        >>> rules("label")[0].reason({"previous": 0.742})
+        'previous 0.742 ≥ 0.5'
+        """
+        return ", ".join(
+            f"{name} {facts[name]:.3f} {_SIGNS[relation]} {bound}"
+            for name, relation, bound in self._conditions()
+        )
+
+    def _conditions(self) -> Iterator[tuple[str, str, Any]]:
+        for name, bounds in self.when.items():
+            for relation, bound in bounds.items():
+                yield name, relation, bound
 
 
 def first_that_holds(rules: Sequence[Rule], facts: Mapping[str, Any]) -> Rule:
