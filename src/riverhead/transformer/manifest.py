@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from riverhead.transformer.arrivals import sha256_of
+from riverhead.transformer.kept import GGUF, ORIGINAL
 from riverhead.transformer.layout import SCHEMA
 
-__all__ = ["GGUF", "MANIFEST", "Stored", "read_stored", "write_manifest"]
+__all__ = ["MANIFEST", "Stored", "digest_of", "read_stored", "write_manifest"]
 
-GGUF = "model.gguf"
 MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 2**20
 
@@ -40,9 +42,15 @@ class Stored:
         return sum(file.stat().st_size for file in self.folder.rglob("*") if file.is_file())
 
     @property
-    def gguf_sha256(self) -> str:
-        """The sha256 of the original model file, as it was when it came."""
-        return self.files[GGUF][1] if GGUF in self.files else ""
+    def original(self) -> Path:
+        """The file, or the folder of files, that the model was converted from."""
+        return self.folder / (GGUF if (self.folder / GGUF).exists() else ORIGINAL)
+
+    @property
+    def original_sha256(self) -> str:
+        """What `digest_of` gave for the original files when they came."""
+        kept = {name: sha256 for name, (_, sha256) in self.files.items() if _is_original(name)}
+        return digest_of(kept) if kept else ""
 
     def differences(self) -> list[str]:
         """Hash every file again; one line for each that is not what the manifest says."""
@@ -54,11 +62,30 @@ class Stored:
         return found
 
 
+def digest_of(sha256s: Mapping[str, str]) -> str:
+    """Return one SHA-256 for all the files of a model: a single file's own, or that of their sorted list."""
+    if len(sha256s) == 1:
+        return next(iter(sha256s.values()))
+    lines = sorted(f"{sha256}  {Path(name).name}\n" for name, sha256 in sha256s.items())
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _is_original(name: str) -> bool:
+    return name == GGUF or name.startswith(f"{ORIGINAL}/")
+
+
+def _inside(name: str) -> str:
+    """The name of a file as it can only lie in the folder, whatever a manifest says."""
+    own = Path(name).name
+    return f"{ORIGINAL}/{own}" if Path(name).parent == Path(ORIGINAL) else own
+
+
 def write_manifest(folder: Path, source: str, source_sha256: str) -> None:
     """Record every file in ``folder``, where it came from and when, in its manifest."""
     files = {
-        file.name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)}
-        for file in sorted(folder.iterdir())
+        file.relative_to(folder).as_posix(): {"bytes": file.stat().st_size, "sha256": sha256_of(file)}
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
     }
     manifest = {
         "schema": SCHEMA,
@@ -70,20 +97,20 @@ def write_manifest(folder: Path, source: str, source_sha256: str) -> None:
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False), encoding="utf-8")
 
 
-def read_stored(folder: Path, pinned_sha256: str | None = None) -> Stored | None:
+def read_stored(folder: Path, pinned: Mapping[str, str] | None = None) -> Stored | None:
     """Return what is in ``folder``, or None without one; sizes are compared, hashes only by `differences`."""
     if not folder.is_dir():
         return None
     try:
         manifest = _load(folder / MANIFEST)
         files = {
-            Path(name).name: (int(file["bytes"]), str(file["sha256"]))
+            _inside(name): (int(file["bytes"]), str(file["sha256"]))
             for name, file in manifest["files"].items()
         }
         source, source_sha256, created = (
             str(manifest[key]) for key in ("source", "source_sha256", "created")
         )
-        problem = _problem(folder, manifest["schema"], files, pinned_sha256)
+        problem = _problem(folder, manifest["schema"], files, pinned or {})
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return Stored(folder, "unknown", "", "", {}, f"{MANIFEST} cannot be read ({error!r})")
     return Stored(folder, source, source_sha256, created, files, problem)
@@ -95,13 +122,14 @@ def _load(file: Path) -> Any:
 
 
 def _problem(
-    folder: Path, schema: object, files: dict[str, tuple[int, str]], pinned_sha256: str | None
+    folder: Path, schema: object, files: dict[str, tuple[int, str]], pinned: Mapping[str, str]
 ) -> str | None:
     """Say what keeps the folder from being used, at the price of one stat a file."""
     if schema != SCHEMA:
         return f"it was converted by another version of riverhead ({schema}, this one reads {SCHEMA})"
-    if pinned_sha256 not in (None, files[GGUF][1]):
-        return f"{GGUF} is another file than the one pinned"
+    for name, sha256 in pinned.items():
+        if files[name][1] != sha256:
+            return f"{name} is another file than the one pinned"
     for name, (n_bytes, _) in files.items():
         file = folder / name
         if not file.is_file():

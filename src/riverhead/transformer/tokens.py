@@ -1,34 +1,19 @@
-"""Text to token ids and back: byte-level BPE, built from a GGUF file's own vocabulary and merges."""
+"""Text to token ids and back, for the three ways vocabularies spell: bytes, SentencePiece, WordPiece."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import tokenizers
-from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors
 
 from riverhead.errors import InputError, ModelError
 
-if TYPE_CHECKING:
-    from riverhead.transformer.gguf import Header  # whose gguf package a converted model does not need
+__all__ = ["BYTE_OF", "Tokenizer", "spelling_of"]
 
-__all__ = ["Tokenizer", "tokenizer_from"]
-
-CONTROL, USER_DEFINED = 3, 4  # token types of https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
-
-# How a text is cut before any merge. The file gives a name alone; what it stands for is the model's own
-# tokenizer.json (SmolLM2: Digits, then ByteLevel) and llama.cpp's regex of the same name (digits first, too).
-# transformers 5.24 does not know "smollm" and leaves digits uncut, which glues double spaces before them.
-PRE_TOKENIZERS: dict[str, list[Any]] = {
-    "gpt-2": [pre_tokenizers.ByteLevel(add_prefix_space=False)],
-    "smollm": [
-        pre_tokenizers.Digits(individual_digits=True),
-        pre_tokenizers.ByteLevel(add_prefix_space=False),
-    ],
-}
+Span = tuple[int, int]
 
 
 def _byte_letters() -> dict[str, int]:
@@ -39,10 +24,38 @@ def _byte_letters() -> dict[str, int]:
 
 
 BYTE_OF = _byte_letters()
+FALLBACK = {f"<0x{byte:02X}>": byte for byte in range(256)}  # SentencePiece's tokens of single bytes
+
+
+def _bytes_of_letters(token: str) -> bytes:
+    return bytes(BYTE_OF[letter] for letter in token) if BYTE_OF.keys() >= set(token) else token.encode()
+
+
+def _bytes_of_sentencepiece(token: str) -> bytes:
+    return bytes([FALLBACK[token]]) if token in FALLBACK else token.replace("▁", " ").encode()
+
+
+SPELLINGS: dict[str, Callable[[str], bytes]] = {
+    "bytes": _bytes_of_letters,
+    "sentencepiece": _bytes_of_sentencepiece,
+    "wordpiece": str.encode,  # as the vocabulary has it: "##ing" may stand for "ing", "ING" or "Íng"
+}
+STEPS = {"Replace", "ByteFallback", "Fuse", "Strip", "Metaspace"}  # of decoders that undo SentencePiece
+
+
+def spelling_of(backend: tokenizers.Tokenizer) -> str | None:
+    """Return which of the three ways the vocabulary spells, from what undoes it; None: another way."""
+    decoder = json.loads(backend.decoder.__getstate__()) if backend.decoder else {}
+    steps = {step["type"] for step in decoder.get("decoders", [decoder]) if step}
+    if steps == {"ByteLevel"}:
+        return "bytes"
+    if steps == {"WordPiece"}:
+        return "wordpiece"
+    return "sentencepiece" if steps and steps <= STEPS else None
 
 
 class Tokenizer:
-    """The tokenizer of a converted model.
+    """The tokenizer of a converted model; it never cuts a text short, and never pads one.
 
     ``bos_id`` begins a text and ``eos_id`` ends one; ``special_ids`` stand for no text.
     """
@@ -53,17 +66,29 @@ class Tokenizer:
             self.bos_id: int | None = text["bos_id"]
             self.eos_id: int | None = text["eos_id"]
             self.chat_template: str | None = text["chat_template"]
+            self._spelling = spelling_of(self._backend)
+            self._bytes_of = SPELLINGS[str(self._spelling)]
         except Exception as error:  # the package raises nothing narrower
             raise ModelError(f"{path}: not a tokenizer: {error}; convert the model again") from error
+        self._backend.no_truncation()
+        self._backend.no_padding()
         added = self._backend.get_added_tokens_decoder()
         self.special_ids = frozenset(index for index, token in added.items() if token.special)
         self._literal = frozenset(added)
-        self._missing = {b for letter, b in BYTE_OF.items() if self._backend.token_to_id(letter) is None}
+        letters = BYTE_OF.items() if self._spelling == "bytes" else ()
+        self._missing = {byte for letter, byte in letters if self._backend.token_to_id(letter) is None}
 
     def ids(self, text: str, *, add_bos: bool = True) -> list[int]:
-        """Return the token ids of ``text``, with the model's first token before them where it wants one.
+        """Return the token ids of ``text``, with the model's special tokens around them where it wants some.
 
         Raises `InputError` naming a character the vocabulary cannot spell; the package would drop it.
+        """
+        return self.offsets(text, add_bos=add_bos)[0]
+
+    def offsets(self, text: str, *, add_bos: bool = True) -> tuple[list[int], list[Span]]:
+        """Return the token ids of ``text`` and the characters ``[start, stop)`` each stands for.
+
+        Half a character counts as one; what the model puts around every text stands for none: ``(0, 0)``.
         """
         try:
             lost = self._missing.intersection(text.encode())
@@ -72,25 +97,34 @@ class Tokenizer:
         if lost:
             odd = next(letter for letter in text if lost.intersection(letter.encode()))
             raise InputError(f"the vocabulary has no token for {odd!r} (U+{ord(odd):04X}): take it out")
-        ids: list[int] = self._backend.encode(text, add_special_tokens=add_bos).ids
-        return ids
+        encoding = self._backend.encode(text, add_special_tokens=add_bos)
+        return encoding.ids, encoding.offsets
 
     def spelled(self, token_id: int) -> bytes:
-        """Return the bytes a token stands for; one token may be only part of a character."""
+        """Return the bytes a token stands for; one token may be only part of a character.
+
+        A WordPiece token stands for what was lower-cased and stripped of accents, so it is as the vocabulary
+        has it, ``b"##ing"``: where it stands in the text is told by `offsets`.
+        """
         token = self._backend.id_to_token(token_id)
         if token is None:
             raise InputError(f"token {token_id}: the vocabulary ends at {self._backend.get_vocab_size() - 1}")
-        if token_id in self._literal:
-            return str(token).encode()
-        return bytes(BYTE_OF[letter] for letter in token)
+        return str(token).encode() if token_id in self._literal else self._bytes_of(str(token))
 
     def pieces(self, token_ids: Iterable[int]) -> tuple[str, ...]:
-        """Return each token as it is shown: ``" river"``; bytes that are no whole character as ``\\xf0``."""
+        """Return each token as it is shown: ``" river"``; bytes that are no whole character as ``\\xf0``.
+
+        WordPiece has its own way, kept: ``"flood", "##ing"`` is one word, ``"river", "bank"`` are two.
+        """
         return tuple(self.spelled(token_id).decode("utf-8", "backslashreplace") for token_id in token_ids)
 
     def decode(self, token_ids: Iterable[int]) -> str:
         """Return the text of ``token_ids``; bytes that never become a character show as U+FFFD."""
-        return b"".join(map(self.spelled, token_ids)).decode("utf-8", "replace")
+        if self._spelling == "bytes":
+            return b"".join(map(self.spelled, token_ids)).decode("utf-8", "replace")
+        ids = list(token_ids)
+        self.pieces(ids)  # refuses what is no token; the package would drop it
+        return str(self._backend.decode(ids, skip_special_tokens=False))
 
     def id_of(self, token: str) -> int:
         """Return the id of a text that is exactly one token."""
@@ -98,62 +132,3 @@ class Tokenizer:
         if len(ids) != 1:
             raise InputError(f"{token!r} is {len(ids)} tokens {self.pieces(ids)}, it has to be one")
         return ids[0]
-
-
-def tokenizer_from(header: Header) -> tuple[tokenizers.Tokenizer, dict[str, Any]]:
-    """Build the tokenizer a GGUF header describes, and the facts about texts that go with it."""
-    kind, cut = header.get("tokenizer.ggml.model", str), header.get("tokenizer.ggml.pre", str, "gpt-2")
-    if kind != "gpt2" or cut not in PRE_TOKENIZERS:
-        raise ModelError(
-            f"{header.path.name}: tokenizer {kind!r} with pre-tokenizer {cut!r}; read is 'gpt2' "
-            f"with one of {sorted(PRE_TOKENIZERS)}"
-        )
-    tokens: list[str] = header.get("tokenizer.ggml.tokens", list)
-    types = header.get("tokenizer.ggml.token_type", np.ndarray, np.ones(len(tokens)))
-    added = {i for i, kind in enumerate(types) if kind in (CONTROL, USER_DEFINED)}
-    _check_vocabulary(header, tokens, types, added)
-    merges = [tuple(merge.split(" ")) for merge in header.get("tokenizer.ggml.merges", list)]
-    try:
-        backend = tokenizers.Tokenizer(models.BPE({token: i for i, token in enumerate(tokens)}, merges))
-    except Exception as error:  # the package raises nothing narrower
-        raise ModelError(
-            f"{header.path.name}: tokenizer.ggml.merges do not fit the tokens: {error}"
-        ) from error
-    backend.pre_tokenizer = pre_tokenizers.Sequence(PRE_TOKENIZERS[cut])
-    backend.decoder = decoders.ByteLevel()
-    backend.add_tokens(
-        [AddedToken(tokens[i], normalized=False, special=bool(types[i] == CONTROL)) for i in sorted(added)]
-    )
-    text = {
-        "bos_id": _token_id(header, "bos", len(tokens)),
-        "eos_id": _token_id(header, "eos", len(tokens)),
-        "chat_template": header.get("tokenizer.chat_template", str, "") or None,
-    }
-    if (first := text["bos_id"]) is not None and header.get("tokenizer.ggml.add_bos_token", bool, False):
-        name = tokens[first]
-        backend.post_processor = processors.TemplateProcessing(
-            single=[name, "$A"], special_tokens=[(name, first)]
-        )
-    return backend, text
-
-
-def _check_vocabulary(header: Header, tokens: list[str], types: Any, added: set[int]) -> None:
-    name = header.path.name
-    if len(types) != len(tokens):
-        raise ModelError(f"{name}: {len(tokens)} tokens, but token_type has {len(types)}; each token has one")
-    if not all(isinstance(token, str) and token for token in tokens) or len(set(tokens)) < len(tokens):
-        raise ModelError(f"{name}: tokenizer.ggml.tokens has an empty token, a repeated one or none")
-    letters = BYTE_OF.keys()
-    odd = next((i for i, token in enumerate(tokens) if i not in added and not letters >= set(token)), None)
-    if odd is not None:
-        raise ModelError(f"{name}: token {odd} {tokens[odd]!r} is not spelled in GPT-2's byte letters")
-
-
-def _token_id(header: Header, name: str, n_tokens: int) -> int | None:
-    key = f"tokenizer.ggml.{name}_token_id"
-    if key not in header.metadata:
-        return None
-    token_id: int = header.get(key, int)
-    if not 0 <= token_id < n_tokens:
-        raise ModelError(f"{header.path.name}: {key} is {token_id}, the vocabulary has {n_tokens} tokens")
-    return token_id

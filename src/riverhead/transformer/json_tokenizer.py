@@ -1,0 +1,98 @@
+"""The tokenizer a Hugging Face folder describes, in tokenizer.json and a few facts beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+from tokenizers import processors
+
+from riverhead.errors import ModelError
+from riverhead.transformer.tokens import FALLBACK, spelling_of
+
+__all__ = ["tokenizer_of"]
+
+TOKENIZER_BYTES = 128 << 20  # the largest in use take 35 MB
+
+Json = Mapping[str, Any]
+
+
+def tokenizer_of(
+    path: Path, config: Json, facts: Json, template: str | None
+) -> tuple[tokenizers.Tokenizer, dict[str, Any]]:
+    """Read tokenizer.json, and from config.json and tokenizer_config.json what else belongs to texts.
+
+    Raises `ModelError` for a file that is none, or a vocabulary that would lose parts of a text unsaid.
+    """
+    try:
+        if path.stat().st_size > TOKENIZER_BYTES:
+            raise ValueError(f"it is longer than {TOKENIZER_BYTES} bytes")
+        backend = tokenizers.Tokenizer.from_file(str(path))
+    except Exception as error:  # the package raises nothing narrower
+        raise ModelError(f"{path}: not a tokenizer: {error}") from error
+    backend.no_truncation()
+    backend.no_padding()
+    _check(path, backend)
+    ids = {name: _special(name, backend, config, facts) for name in ("bos", "eos")}
+    if facts.get("add_bos_token") is not None or facts.get("add_eos_token") is not None:
+        _surround(path, backend, facts, ids)
+    return backend, {"bos_id": ids["bos"], "eos_id": ids["eos"], "chat_template": _template(facts, template)}
+
+
+def _check(path: Path, backend: tokenizers.Tokenizer) -> None:
+    """Refuse what the rest of riverhead cannot spell, and what would drop characters."""
+    model, spelling = backend.model, spelling_of(backend)
+    kind = type(model).__name__
+    if spelling is None or (kind == "WordPiece") != (spelling == "wordpiece"):
+        raise ModelError(
+            f"{path}: a {kind} vocabulary with the decoder {type(backend.decoder).__name__}; read are "
+            "byte-level BPE, SentencePiece (BPE or Unigram) and WordPiece"
+        )
+    if getattr(model, "dropout", None):
+        raise ModelError(f"{path}: it cuts texts at random (dropout {model.dropout}); set dropout to null")
+    unknown = getattr(model, "unk_token", "unigram")  # a Unigram has one or cannot be read
+    falls_back = getattr(model, "byte_fallback", False) and all(
+        backend.token_to_id(t) is not None for t in FALLBACK
+    )
+    if spelling != "bytes" and not falls_back and (unknown is None or backend.token_to_id(unknown) is None):
+        raise ModelError(f"{path}: it has no token for unknown characters, and would drop them")
+
+
+def _special(name: str, backend: tokenizers.Tokenizer, config: Json, facts: Json) -> int | None:
+    token = facts.get(f"{name}_token")
+    token = token.get("content") if isinstance(token, dict) else token
+    if isinstance(token, str) and (token_id := backend.token_to_id(token)) is not None:
+        return int(token_id)
+    found = config.get(f"{name}_token_id")
+    first: Any = found[0] if isinstance(found, list) and found else found
+    if type(first) is not int or not 0 <= first < 1 << 31 or backend.id_to_token(first) is None:
+        return None
+    return first
+
+
+def _surround(path: Path, backend: tokenizers.Tokenizer, facts: Json, ids: Mapping[str, int | None]) -> None:
+    """Put the first and the last token around every text as the facts say, whatever tokenizer.json says."""
+    wanted = [name for name in ("bos", "eos") if facts.get(f"add_{name}_token")]
+    tokens = {}
+    for name in wanted:
+        if (token_id := ids[name]) is None:
+            raise ModelError(f"{path.parent}: add_{name}_token is true, but there is no {name}_token")
+        tokens[name] = (backend.id_to_token(token_id), token_id)
+    single = [tokens[name][0] if name in tokens else None for name in ("bos", "eos")]
+    template = [piece for piece in (single[0], "$A", single[1]) if piece is not None]
+    backend.post_processor = processors.TemplateProcessing(
+        single=template, special_tokens=list(dict.fromkeys(tokens.values()))
+    )
+
+
+def _template(facts: Json, template: str | None) -> str | None:
+    """Return the chat template: a file of its own, or in tokenizer_config.json, where it may be a list."""
+    found = template if template is not None else facts.get("chat_template")
+    if isinstance(found, list):
+        found = next(
+            (one.get("template") for one in found if isinstance(one, dict) and one.get("name") == "default"),
+            None,
+        )
+    return found if isinstance(found, str) and found else None
