@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,6 +34,12 @@ class FakeTokenizer:
             if part not in self._spellings:
                 self._spellings.append(part)
         return self._opening * add_bos + [self._spellings.index(part) for part in parts]
+
+    def offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        ids = self.ids(text)
+        ends = list(accumulate(len(self._spellings[i]) for i in ids[len(self._opening) :]))
+        places = [(0, 0)] * len(self._opening) + list(zip([0, *ends], ends, strict=False))
+        return ids, places
 
     def spelled(self, token_id: int) -> bytes:
         return self._spellings[token_id].encode()

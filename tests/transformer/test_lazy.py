@@ -24,7 +24,9 @@ def brought(code: str) -> set[str]:
         ("import riverhead.transformer", set()),
         ("from riverhead.transformer import parse_head", set()),
         ("from riverhead.transformer import open_model", {"numpy"}),
-        ("import riverhead.transformer.convert", {"gguf", "numpy", "tokenizers"}),
+        ("import riverhead.transformer.convert", {"numpy"}),
+        ("import riverhead.transformer.checkpoint", {"numpy", "tokenizers"}),
+        ("import riverhead.transformer.gguf_model", {"gguf", "numpy", "tokenizers"}),
     ],
 )
 def test_imports(code: str, expected: set[str]) -> None:

@@ -52,6 +52,25 @@ def test_nothing_of_a_text_is_lost(llama: Model, text: str) -> None:
     assert llama.tokenizer.decode(ids) == text
 
 
+def places_of(text: str, spelled: list[bytes]) -> list[tuple[int, int]]:
+    """The characters of which each token spells a byte, by counting bytes."""
+    character = [i for i, c in enumerate(text) for _ in c.encode()]
+    found, at = [], 0
+    for part in spelled:
+        own = character[at : at + len(part)]
+        found.append((own[0], own[-1] + 1))
+        at += len(part)
+    return found
+
+
+@given(text=st.text())
+@settings(max_examples=300, deadline=None)
+def test_each_token_knows_its_characters_and_half_a_one_counts(llama: Model, text: str) -> None:
+    ids, places = llama.tokenizer.offsets(text)
+    assert ids == llama.tokenize(text)
+    assert places == places_of(text, [llama.tokenizer.spelled(i) for i in ids])
+
+
 def test_a_lone_surrogate_is_refused(llama: Model) -> None:
     with pytest.raises(InputError, match="cannot be written as UTF-8"):
         llama.tokenize("a\ud800")

@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from riverhead.errors import InputError
@@ -14,7 +13,7 @@ from riverhead.errors import InputError
 if TYPE_CHECKING:
     from riverhead.transformer.tokens import Tokenizer
 
-__all__ = ["Word", "find", "offsets", "words", "words_read"]
+__all__ = ["Word", "find", "words", "words_read"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +31,16 @@ class Word:
         return self.stop - 1
 
 
-def offsets(text: str, spelled: Sequence[bytes]) -> list[tuple[int, int]]:
-    """Find the characters ``[start, stop)`` of each token from the bytes it spells; half a character counts.
-
-    >>> offsets("né!", [b"", b"n", "é".encode()[:1], "é".encode()[1:], b"!"])
-    [(0, 0), (0, 1), (1, 2), (1, 2), (2, 3)]
-    """
-    if b"".join(spelled) != text.encode():
-        raise InputError(f"the tokens spell {b''.join(spelled)!r}, not the text; its words cannot be placed")
-    character = [i for i, c in enumerate(text) for _ in c.encode()] + [len(text)]
-    ends = list(accumulate(map(len, spelled)))
-    return [
-        (character[end - len(part)], character[end - 1] + 1 if part else character[end])
-        for end, part in zip(ends, spelled, strict=True)
-    ]
-
-
 def words_read(tokenizer: Tokenizer, text: str, token_ids: Sequence[int]) -> tuple[Word, ...]:
-    """Find the words of a text in the tokens a model reads it as; special tokens are no words."""
-    n_opening = len(tokenizer.ids(""))  # tokens the model puts before every text
-    spelled = [b""] * n_opening + [tokenizer.spelled(i) for i in token_ids[n_opening:]]
-    special = [i in tokenizer.special_ids for i in token_ids]
-    return tuple(
-        word for word in words(text, offsets(text, spelled)) if not any(special[word.start : word.stop])
-    )
+    """Find the words of a text in the tokens a model reads it as; special tokens are no words.
+
+    Raises `InputError` where the tokens are not those of the text.
+    """
+    ids, places = tokenizer.offsets(text)
+    if ids != list(token_ids):
+        raise InputError(f"the {len(token_ids)} tokens are not those of the text; its words cannot be placed")
+    special = [i in tokenizer.special_ids for i in ids]
+    return tuple(word for word in words(text, places) if not any(special[word.start : word.stop]))
 
 
 def words(text: str, offsets: Sequence[tuple[int, int]]) -> tuple[Word, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,14 +35,16 @@ def tokenizer_of(
         raise ModelError(f"{path}: not a tokenizer: {error}") from error
     backend.no_truncation()
     backend.no_padding()
-    _check(path, backend)
+    unknown_id = _unknown_id(path, backend)
+    _check(path, backend, unknown_id)
     ids = {name: _special(name, backend, config, facts) for name in ("bos", "eos")}
     if facts.get("add_bos_token") is not None or facts.get("add_eos_token") is not None:
         _surround(path, backend, facts, ids)
-    return backend, {"bos_id": ids["bos"], "eos_id": ids["eos"], "chat_template": _template(facts, template)}
+    text = {"bos_id": ids["bos"], "eos_id": ids["eos"], "chat_template": _template(facts, template)}
+    return backend, text | {"unknown_id": unknown_id}
 
 
-def _check(path: Path, backend: tokenizers.Tokenizer) -> None:
+def _check(path: Path, backend: tokenizers.Tokenizer, unknown_id: int | None) -> None:
     """Refuse what the rest of riverhead cannot spell, and what would drop characters."""
     model, spelling = backend.model, spelling_of(backend)
     kind = type(model).__name__
@@ -52,12 +55,18 @@ def _check(path: Path, backend: tokenizers.Tokenizer) -> None:
         )
     if getattr(model, "dropout", None):
         raise ModelError(f"{path}: it cuts texts at random (dropout {model.dropout}); set dropout to null")
-    unknown = getattr(model, "unk_token", "unigram")  # a Unigram has one or cannot be read
-    falls_back = getattr(model, "byte_fallback", False) and all(
-        backend.token_to_id(t) is not None for t in FALLBACK
-    )
-    if spelling != "bytes" and not falls_back and (unknown is None or backend.token_to_id(unknown) is None):
+    falls_back = getattr(model, "byte_fallback", False) and None not in map(backend.token_to_id, FALLBACK)
+    if spelling != "bytes" and not falls_back and unknown_id is None:
         raise ModelError(f"{path}: it has no token for unknown characters, and would drop them")
+
+
+def _unknown_id(path: Path, backend: tokenizers.Tokenizer) -> int | None:
+    """Return the id of the token for what the vocabulary lacks; a Unigram tells it in its file alone."""
+    if hasattr(backend.model, "unk_token"):
+        token = backend.model.unk_token
+        return None if token is None else backend.token_to_id(token)
+    found = json.loads(path.read_bytes())["model"].get("unk_id")
+    return found if type(found) is int else None
 
 
 def _special(name: str, backend: tokenizers.Tokenizer, config: Json, facts: Json) -> int | None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import tokenizers
 
 from riverhead.cost import Config
 from riverhead.errors import ModelError
 from riverhead.transformer.layout import layout
 from riverhead.transformer.tensor_names import Names
+
+if TYPE_CHECKING:
+    import tokenizers
 
 __all__ = ["Original", "Part", "Plan", "Source", "fill", "plan"]
 

@@ -57,7 +57,8 @@ def spelling_of(backend: tokenizers.Tokenizer) -> str | None:
 class Tokenizer:
     """The tokenizer of a converted model; it never cuts a text short, and never pads one.
 
-    ``bos_id`` begins a text and ``eos_id`` ends one; ``special_ids`` stand for no text.
+    ``bos_id`` begins a text and ``eos_id`` ends one; ``special_ids`` stand for no text, where the token for
+    what a vocabulary does not know stands for some.
     """
 
     def __init__(self, path: Path, text: dict[str, Any]) -> None:
@@ -73,7 +74,8 @@ class Tokenizer:
         self._backend.no_truncation()
         self._backend.no_padding()
         added = self._backend.get_added_tokens_decoder()
-        self.special_ids = frozenset(index for index, token in added.items() if token.special)
+        special = {index for index, token in added.items() if token.special}
+        self.special_ids = frozenset(special - {text.get("unknown_id")})
         self._literal = frozenset(added)
         letters = BYTE_OF.items() if self._spelling == "bytes" else ()
         self._missing = {byte for letter, byte in letters if self._backend.token_to_id(letter) is None}
