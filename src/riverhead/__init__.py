@@ -114,4 +114,10 @@ def _scene_of(shown: Any) -> Any:
     return heatmap(shown) if isinstance(shown, AttentionMap) else Scene("", (Formula(shown),))
 
 
-display.plug(_render, _scene_of)
+def _derive(reading: Any, head: Any, focus: Any) -> Any:
+    from riverhead.inspection import head_derivation
+
+    return head_derivation(reading, head, focus)
+
+
+display.plug(_render, _scene_of, _derive)

@@ -1,23 +1,34 @@
-"""An object that shows itself, in a notebook or a debugger, through a renderer plugged in from above."""
+"""What an object may ask of those above it, plugged in by the façade: to be shown, to be derived."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Displayable", "Sheet", "plug"]
+__all__ = ["Displayable", "Sheet", "derived", "plug"]
 
 _render: Callable[[Any, str], str] | None = None
 _scene_of: Callable[[Any], Any] | None = None
+_derive: Callable[..., Any] | None = None
 
 
-def plug(render: Callable[[Any, str], str], scene_of: Callable[[Any], Any]) -> None:
+def plug(
+    render: Callable[[Any, str], str], scene_of: Callable[[Any], Any], derive: Callable[..., Any]
+) -> None:
     """Give every `Displayable` the functions that turn a scene into text, and an object into a scene.
 
-    ``render(scene, format)`` is for all, ``scene_of(object)`` for those who stand too low to know scenes.
+    ``render(scene, format)`` is for all, ``scene_of(object)`` for those who stand too low to know scenes;
+    ``derive(reading, head, focus)`` is what `derived` calls.
     """
-    global _render, _scene_of
-    _render, _scene_of = render, scene_of
+    global _render, _scene_of, _derive
+    _render, _scene_of, _derive = render, scene_of, derive
+
+
+def derived(reading: Any, head: Any, focus: Any) -> Any:
+    """Return the derivation of a head of ``reading``, which stands too low to know the words of a text."""
+    if _derive is None:
+        raise TypeError("nothing that derives a head is plugged in")  # pragma: no cover
+    return _derive(reading, head, focus)
 
 
 class Displayable:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from fake_model import HEADS, LAYERS, LETTERS_A_TOKEN, WEIGHT_BOUND, FakeModel
@@ -83,3 +85,18 @@ def test_weights_on_words_are_sums_over_their_tokens(
         assert found[item, layer, head, q, w] == pytest.approx(expected, abs=2 * WEIGHT_BOUND)
     assert {T for _, T in fake.runs} == {queries[-1] + 1}, "what comes after the last query is not run"
     assert all(B == 1 or run_tokens >= B * T for B, T in fake.runs)
+
+
+@pytest.mark.parametrize(("causal", "window"), [(False, None), (False, 3), (True, 3)])
+def test_weights_on_words_are_the_model_s_own_where_it_sees_both_ways_or_has_a_window(
+    tmp_path: Path, causal: bool, window: int | None
+) -> None:
+    fake = FakeModel(tmp_path, causal=causal, window=window)
+    ids, there = read(fake, "The riverbed of clay flooded")
+    queries = np.array([there[2].last])
+    found = weights_on(fake, ids[None], queries, there)
+    for layer, head, w in np.ndindex(LAYERS, HEADS, len(there)):
+        row = [*fake.row(ids.tolist(), layer, head, int(queries[0])), *[0.0] * len(ids)]
+        expected = sum(row[there[w].start : there[w].stop])
+        assert found[0, layer, head, 0, w] == pytest.approx(expected, abs=2 * WEIGHT_BOUND)
+    assert bool(found[..., -1].any()) is not causal  # the last word is later

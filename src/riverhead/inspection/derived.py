@@ -12,12 +12,13 @@ __all__ = ["head_derivation"]
 def head_derivation(reading: Reading, head: HeadName, focus: Word | str) -> Derivation:
     """Derive what one head does for one word: its row of scores, weights and the output, over all it can see.
 
-    A word of several tokens asks with its last one. Raises `InputError` naming the head or the word.
+    A word of several tokens asks with its last one; where the model is bidirectional it sees the later ones
+    too, and with a window only the nearest. Raises `InputError` naming the head or the word.
     """
     chosen = reading.head(head)
     if isinstance(focus, str):
         focus = find(words_read(reading.model.tokenizer, reading.text, reading.token_ids), focus)
-    asking, seen = slice(focus.last, focus.stop), slice(focus.stop)
+    asking, seen = slice(focus.last, focus.stop), chosen.seen(focus.last)
     return derive(
         chosen.q[asking],  # (1, d_k)
         chosen.k[seen],  # (T_k, d_k)

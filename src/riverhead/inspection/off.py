@@ -30,7 +30,8 @@ def if_off_nats(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the next-token odds (vocabulary,) and how far they move without each head, in nats (n_heads,).
 
-    ``token_ids`` is (T,); the odds are those after its last token.
+    ``token_ids`` is (T,); the odds are those after its last token. Raises `InputError` for a model that
+    predicts no next token.
     """
     batch = np.tile(token_ids, (1 + len(heads), 1))
     run = model.run(batch, without=[[], *([head] for head in heads)])

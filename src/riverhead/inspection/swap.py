@@ -57,7 +57,8 @@ def weights_on(
 
     A word of several tokens gets the sum over them. ``token_ids`` is (B, T), ``queries`` (T_q,).
     """
-    token_ids = token_ids[:, : queries.max() + 1]  # causal: what comes after the last query changes nothing
+    if model.config.causal:  # what comes after the last query changes nothing
+        token_ids = token_ids[:, : queries.max() + 1]
     n, T = token_ids.shape
     spells = np.array([[word.start <= t < word.stop for word in words] for t in range(T)], np.float32)
     step = max(1, RUN_TOKENS // T)
@@ -72,7 +73,8 @@ def _weights(model: Model, token_ids: NDArray[np.intp], queries: NDArray[np.intp
     def watch(layer: int, q: Array, k: Array, v: Array) -> None:
         # With the words for values attention hands over its own weights, summed by word: no T × T is made.
         words = np.broadcast_to(spells, (k.shape[-3], *spells.shape))  # (G, T, n_words)
-        layers.append(forward(q, k, words, causal=True)[..., queries, :].astype(np.float32, copy=False))
+        on_words = forward(q, k, words, **model.config.attention(layer))[..., queries, :]
+        layers.append(on_words.astype(np.float32, copy=False))
 
     model.run(token_ids, watch=watch)
     return np.stack(layers, axis=1)

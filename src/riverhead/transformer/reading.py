@@ -5,16 +5,21 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from riverhead import display
 from riverhead.core.border import count
 from riverhead.core.equation import attention, softmax
 from riverhead.errors import InputError
 from riverhead.transformer.model import Model, Rows
 from riverhead.transformer.names import HeadName, head_name, parse_head
 from riverhead.transformer.steps import attend, attention_part
+
+if TYPE_CHECKING:
+    from riverhead.derivation import Derivation
 
 __all__ = ["Block", "Head", "Reading"]
 
@@ -126,6 +131,15 @@ class Reading:
     def head(self, head: HeadName) -> Head:
         """Return a head by name, ``"L16.H0"`` or ``(16, 0)``."""
         return self._head(*parse_head(head, self.model.config))
+
+    def derivation(self, head: HeadName, focus: str) -> Derivation:
+        """Derive, step by step as on the whiteboard, what one head does for the word ``focus``.
+
+        ``bank`` is the last of several, ``bank#1`` the first; a word of several tokens asks with its last.
+        Raises `InputError` naming the head or the word.
+        """
+        derived: Derivation = display.derived(self, head, focus)
+        return derived
 
     def without(self, *heads: HeadName) -> Reading:
         """Read the same tokens with ``heads`` switched off, their outputs zeroed before W_o."""
