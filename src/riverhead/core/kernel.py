@@ -124,7 +124,7 @@ def _multiply_adds(job: Job) -> int:
 def _fits(job: Job) -> bool:
     """Whether the compiled pass gives the right numbers: float32 or narrower, no step near overflow."""
     (T_q, d_k), (T_k, d_v) = job.q.shape[-2:], job.v.shape[-2:]
-    if job.dtype != np.float32 or 0 in (*job.q.shape, *job.v.shape) or max(d_k, d_v) > WIDEST:
+    if job.dtype != np.float32 or 0 in (*job.q.shape, *job.k.shape) or max(d_k, d_v) > WIDEST:
         return False
     q, k, v = (_largest(job, x) for x in (job.q, job.k, job.v))
     bias = 0.0

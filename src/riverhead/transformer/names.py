@@ -8,7 +8,7 @@ import re
 from riverhead.cost import Config
 from riverhead.errors import InputError
 
-__all__ = ["HeadName", "head_name", "parse_head"]
+__all__ = ["HeadName", "head_name", "parse_head", "read_head"]
 
 HeadName = str | tuple[int, int]
 
@@ -24,18 +24,23 @@ def head_name(layer: int, head: int) -> str:
     return f"L{layer}.H{head}"
 
 
-def parse_head(head: HeadName, config: Config) -> tuple[int, int]:
-    """Return (layer, head) of ``"L16.H0"`` or ``(16, 0)``; `InputError` when the model has no such head."""
+def read_head(head: HeadName) -> tuple[int, int]:
+    """Return (layer, head) of ``"L16.H0"`` or ``(16, 0)``, of whatever model; `InputError` for anything else."""
     if isinstance(head, str):
         match = _NAME.fullmatch(head.strip())
         if match is None:
             raise InputError(f"{head!r} names no head; a head is written L16.H0: layer 16, head 0")
-        layer, index = int(match[1]), int(match[2])
-    else:
-        try:
-            layer, index = map(operator.index, head)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{head!r} names no head; a head is L16.H0 or (16, 0)") from error
+        return int(match[1]), int(match[2])
+    try:
+        layer, index = map(operator.index, head)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{head!r} names no head; a head is L16.H0 or (16, 0)") from error
+    return layer, index
+
+
+def parse_head(head: HeadName, config: Config) -> tuple[int, int]:
+    """Return (layer, head) of ``"L16.H0"`` or ``(16, 0)``; `InputError` when the model has no such head."""
+    layer, index = read_head(head)
     name = head_name(layer, index)
     for what, value, letter, count in (
         ("layer", layer, "L", config.n_layers),
