@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from riverhead.derivation import Derivation, board, derive, example
     from riverhead.errors import RiverheadError
+    from riverhead.inspection.watching import watch
     from riverhead.transformer import Model, Reading, load
 
 _ROOMS = {  # public name: the room it lives in, opened on first use so that `import riverhead` stays light
@@ -38,6 +39,7 @@ _ROOMS = {  # public name: the room it lives in, opened on first use so that `im
     "example": "derivation",
     "load": "transformer",
     "merge_maps": "core",
+    "watch": "inspection.watching",
 }
 
 __all__ = [
@@ -59,6 +61,7 @@ __all__ = [
     "load",
     "merge_maps",
     "show",
+    "watch",
 ]
 
 
