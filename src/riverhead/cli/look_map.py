@@ -71,11 +71,14 @@ def map_(text: str | None, file: str | None, heads: tuple[str, ...], **asked: An
         progress("reading")
         reading = model.read(text)
         maps = head_maps(reading, names)
-        sides = [asked[side] and window(reading, asked[side], f"--{side}") for side in ("rows", "keys")]
+        rows, keys = (
+            None if asked[side] is None else window(reading, asked[side], f"--{side}")
+            for side in ("rows", "keys")
+        )
         if output.format == "html":
             progress("writing the page")
             return _page(maps, asked["precision"], output.path)
-        _window(maps, sides[0], sides[1], asked["size"], output)
+        _window(maps, rows, keys, asked["size"], output)
     output.close()
     return None
 

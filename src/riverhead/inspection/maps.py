@@ -162,7 +162,7 @@ def window(reading: Reading, said: str, axis: str) -> range:
     """
     T = len(reading.tokens)
     first, colon, last = said.strip().partition(":")
-    start = _place(reading, first, axis) if first else range(1)
+    start = _place(reading, first, axis) if first or not colon else range(1)
     stop = _place(reading, last, axis, end=True) if last else range(T) if colon else start
     found = range(start.start, stop.stop)
     if not 0 <= found.start < found.stop <= T:

@@ -29,6 +29,7 @@ MOST_BYTES = 64 << 20  # of what a browser is given to hold
 BLOCK = 1 << 21  # weights that are made at once
 FLOAT32 = 2.0**-24  # half a step of float32, as a share of the number
 HALF = 0.0005 + 2.0**-50  # half a step of three decimals, and what float64 may add to it
+SCRIPTS = ("map_weights.js", "map_view.js", "map_words.js", "map_input.js")
 
 
 class PageHead(Protocol):
@@ -118,7 +119,7 @@ def _exact(heads: Sequence[PageHead]) -> tuple[Iterable[bytes], dict[str, Any], 
 
 def _largest_difference(head: PageHead, own: Any) -> float:
     """How far the page's one line is from the head's own weights; more than float32's step is an error."""
-    q, k = head.q.astype(np.float64), head.k.astype(np.float64)
+    q, k = (x.astype(np.float32).astype(np.float64) for x in (head.q, head.k))  # as they are written
     largest = 0.0
     for rows, seen in _blocks(head):
         weights = own[rows, :]
@@ -184,7 +185,7 @@ def _bytes(x: NDArray[Any], dtype: str) -> bytes:
 
 
 def _page(title: str, said: str, data: dict[str, Any], numbers: Iterable[bytes]) -> str:
-    style, script = _data("map.css"), _data("map_weights.js") + _data("map_view.js")
+    style, script = _data("map.css"), "\n".join(map(_data, SCRIPTS))
     allowed = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}"
     return _data("map.html").format(
         title=escape(visible(title)),
