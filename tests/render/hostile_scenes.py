@@ -13,6 +13,8 @@ from riverhead.scene import (
     Formula,
     Fraction,
     Heatmap,
+    Line,
+    Lines,
     Matrix,
     Operator,
     Plane,
@@ -115,13 +117,29 @@ def heatmaps(draw):
     return Heatmap(values, *sides, draw(tokens))
 
 
+@st.composite
+def lines(draw):
+    number = reals | st.sampled_from([0.0, 1e-320, 5e-7, 1.7e308])
+    pairs = st.tuples(number, number)
+    found = []
+    for _ in range(draw(st.integers(0, 3))):
+        points = draw(st.lists(pairs, max_size=4))
+        size = len(points) if draw(st.booleans()) else 0
+        spread = draw(st.lists(pairs, min_size=size, max_size=size))
+        found.append(Line(draw(tokens), tuple(points), draw(st.booleans()), tuple(spread)))
+    logs = draw(st.booleans()), draw(st.booleans())
+    return Lines(
+        tuple(found) * draw(st.sampled_from([1, 1, 9])), draw(tokens), draw(tokens), *logs, draw(tokens)
+    )
+
+
 texts = st.builds(
     Text, st.lists(tokens | maths, max_size=4).map(tuple), st.sampled_from(["heading", "prose", "note"])
 )
 formulas = st.builds(Formula, maths, st.lists(st.tuples(maths, tokens), max_size=2).map(tuple))
 planes = st.builds(Plane, st.lists(arrows, max_size=3).map(tuple), st.tuples(tokens, tokens), tokens)
 codes = st.builds(Code, tokens, tokens)
-parts = st.one_of(texts, formulas, tables(), matrices(), planes, heatmaps(), codes)
+parts = st.one_of(texts, formulas, tables(), matrices(), planes, heatmaps(), lines(), codes)
 parts |= st.builds(Fold, tokens, st.lists(parts, max_size=2).map(tuple), st.booleans())
 
 

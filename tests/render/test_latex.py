@@ -20,6 +20,8 @@ from riverhead.scene import (
     Formula,
     Fraction,
     Heatmap,
+    Line,
+    Lines,
     Matrix,
     Operator,
     Plane,
@@ -173,6 +175,7 @@ def everywhere(token):
         ),
         Heatmap(((1.0, 0.0),), Axis(token, (token,)), Axis(token, (token, "b")), token),
         Heatmap(((1.0,),), Axis("", ends=(token, token)), Axis("", ends=(token, token))),
+        Lines((Line(token, ((1, 1), (2, 2)), True, ((0, 1), (1, 3))),), token, token, caption=token),
         Code(token),
         Fold(token, (Text((token,)),), open=True),
     )

@@ -11,11 +11,28 @@ from riverhead.render.grid import Grid, clamp, grid
 from riverhead.render.heat import described as heat_described
 from riverhead.render.heat_figure import heat_figure
 from riverhead.render.letters import isolate, visible, visible_lines
+from riverhead.render.lines import captioned
+from riverhead.render.lines import described as lines_described
+from riverhead.render.lines_figure import lines_figure
 from riverhead.render.markup import tag
 from riverhead.render.mathml import mathml
 from riverhead.render.plain import pieces
 from riverhead.render.walk import Walker, aside, begins_with_formula
-from riverhead.scene import Bar, Cell, Code, Fold, Formula, Heatmap, Math, Matrix, Plane, Scene, Table, Text
+from riverhead.scene import (
+    Bar,
+    Cell,
+    Code,
+    Fold,
+    Formula,
+    Heatmap,
+    Lines,
+    Math,
+    Matrix,
+    Plane,
+    Scene,
+    Table,
+    Text,
+)
 
 __all__ = ["fragment", "page"]
 
@@ -158,6 +175,11 @@ class HTML(Walker[str]):
         """A drawing, with its largest number in words."""
         drawn = heat_figure(part)
         return _drawing(part.caption, heat_described(part), *drawn)
+
+    def lines(self, part: Lines) -> str:
+        """A drawing, with its lines in words."""
+        notes, drawn = lines_figure(part)
+        return _drawing(captioned(part, notes), lines_described(part), *drawn)
 
     def code(self, part: Code) -> str:
         """Source text as it is."""

@@ -6,12 +6,14 @@ import re
 
 from riverhead.render.grid import Grid, grid
 from riverhead.render.latex_heat import heat_picture
+from riverhead.render.latex_lines import lines_picture
 from riverhead.render.latex_math import escaped, inline, latex_math
 from riverhead.render.latex_plane import picture
 from riverhead.render.latex_table import tabulars
 from riverhead.render.letters import visible_lines
+from riverhead.render.lines import captioned
 from riverhead.render.walk import Walker, aside, begins_with_formula, unfolded
-from riverhead.scene import Code, Fold, Formula, Heatmap, Math, Matrix, Plane, Scene, Table, Text
+from riverhead.scene import Code, Fold, Formula, Heatmap, Lines, Math, Matrix, Plane, Scene, Table, Text
 
 __all__ = ["document", "fragment"]
 
@@ -91,6 +93,11 @@ class Latex(Walker[str]):
     def heatmap(self, part: Heatmap) -> str:
         """A picture under its caption."""
         return "\n".join([*_caption(part.caption), heat_picture(part)])
+
+    def lines(self, part: Lines) -> str:
+        """A picture under its caption and what has to be said."""
+        notes, drawn = lines_picture(part)
+        return "\n".join([*_caption(captioned(part, notes)), drawn])
 
     def code(self, part: Code) -> str:
         """Source text, line by line."""

@@ -11,15 +11,35 @@ from rich.cells import cell_len
 from riverhead.render.grid import Grid, bar, grid
 from riverhead.render.heat_text import HeatText
 from riverhead.render.letters import isolate, visible, visible_lines
+from riverhead.render.lines import captioned
+from riverhead.render.lines_canvas import PLAIN
+from riverhead.render.lines_table import lines_table
+from riverhead.render.lines_text import LinesText
 from riverhead.render.plain import Plain
 from riverhead.render.plane import place
 from riverhead.render.walk import Walker, aside
-from riverhead.scene import Bar, Cell, Code, Fold, Formula, Heatmap, Math, Matrix, Plane, Scene, Table, Text
+from riverhead.scene import (
+    Bar,
+    Cell,
+    Code,
+    Fold,
+    Formula,
+    Heatmap,
+    Lines,
+    Math,
+    Matrix,
+    Plane,
+    Scene,
+    Table,
+    Text,
+)
 
 __all__ = ["markdown"]
 
 BAR = 10  # characters of a bar that says 1
 LINE = 100  # characters of a heat map
+CHART = 76  # of a line chart
+_PLAIN = str.maketrans(PLAIN)  # on web pages, braille is rarely as wide as other signs
 
 # what could be markup; an underscore before a letter can end nothing, so q_bank stays readable
 _MARKUP = re.compile(r"[\\`*{}\[\]~$#]|_(?!\w)|(?<=_)_|_(?=_)")
@@ -97,10 +117,24 @@ class Markdown(Walker[str]):
 
     def heatmap(self, part: Heatmap) -> str:
         """The map in shades and the key to them, as a fenced block below the caption."""
-        caption = paragraph((part.caption,)) + "\n\n" if part.caption else ""
         drawn = HeatText(part, LINE, False, lambda label: isolate(visible(label)), str)
+        return self.drawing(part.caption, drawn)
+
+    def lines(self, part: Lines) -> str:
+        """A few points as a table; many as a chart and its key, as a fenced block below the caption."""
+        table = lines_table(part)
+        if table is not None:
+            return self.table(table)
+        drawn = LinesText(
+            part, CHART, lambda label: isolate(visible(label)), lambda raw: raw.translate(_PLAIN)
+        )
+        return self.drawing(captioned(part, drawn.chart.notes), drawn)
+
+    def drawing(self, caption: str, drawn: HeatText | LinesText) -> str:
+        """What is drawn in characters over its key, fenced, below the caption."""
+        above = paragraph((caption,)) + "\n\n" if caption else ""
         lines = (line.plain.rstrip() for line in (*drawn.lines(), *drawn.key()))
-        return caption + self.fenced("\n".join(lines))
+        return above + self.fenced("\n".join(lines))
 
     def code(self, part: Code) -> str:
         """Source text as it is."""

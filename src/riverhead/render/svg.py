@@ -8,10 +8,12 @@ from riverhead.render.glyphs import Run, runs_of, width
 from riverhead.render.grid import Grid, grid
 from riverhead.render.heat_figure import heat_figure
 from riverhead.render.letters import visible_lines
+from riverhead.render.lines import captioned
+from riverhead.render.lines_figure import lines_figure
 from riverhead.render.markup import raw, tag
 from riverhead.render.svg_grid import drawn_grid
 from riverhead.render.walk import Walker, aside, unfolded
-from riverhead.scene import Code, Fold, Formula, Heatmap, Matrix, Part, Plane, Scene, Table, Text
+from riverhead.scene import Code, Fold, Formula, Heatmap, Lines, Matrix, Part, Plane, Scene, Table, Text
 
 __all__ = ["sheet"]
 
@@ -102,6 +104,11 @@ class Sheet(Walker[Block]):
     def heatmap(self, part: Heatmap) -> Block:
         """The drawing under its caption."""
         return self.drawing(part.caption, *heat_figure(part))
+
+    def lines(self, part: Lines) -> Block:
+        """The drawing under its caption and what has to be said."""
+        notes, drawn = lines_figure(part)
+        return self.drawing(captioned(part, notes), *drawn)
 
     def drawing(self, caption: str, width: float, height: float, shapes: str) -> Block:
         """Shapes, smaller where they are wider than the sheet, under their caption."""

@@ -17,6 +17,9 @@ from riverhead.render.columns import Columns, folded
 from riverhead.render.grid import Grid, bar, grid
 from riverhead.render.heat_text import HeatText
 from riverhead.render.letters import isolate, visible, visible_lines
+from riverhead.render.lines import captioned
+from riverhead.render.lines_canvas import PLAIN
+from riverhead.render.lines_text import LinesText
 from riverhead.render.plain import Plain
 from riverhead.render.plane import place
 from riverhead.render.walk import Walker, aside, begins_with_formula
@@ -27,6 +30,7 @@ from riverhead.scene import (
     Fold,
     Formula,
     Heatmap,
+    Lines,
     Math,
     Matrix,
     Part,
@@ -59,6 +63,7 @@ _SPELL = {
     "\u2068": "", "\u2069": "", "␊": "\\n", "␛": "\\e", "⁻": "^-", "ⁿ": "^n",
 }  # fmt: skip
 _SPELL |= {raised: f"^{digit}" for digit, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+_SPELL |= PLAIN | dict.fromkeys("┤┬", "+")
 
 
 def _spell(error: UnicodeError) -> tuple[str, int]:
@@ -193,7 +198,16 @@ class Terminal(Walker[list[Line]]):
         """The map in shades over the key to them, below the caption."""
         coloured = self.console.color_system in ("256", "truecolor")
         drawn = HeatText(part, self.width - self.indent, coloured, self.leaf, self.spell)
-        lines = self.wrap(Line(self.leaf(part.caption)), self.indent) if part.caption else []
+        return self.drawing(part.caption, drawn)
+
+    def lines(self, part: Lines) -> list[Line]:
+        """The chart over its key, below the caption and what has to be said."""
+        drawn = LinesText(part, self.width - self.indent, self.leaf, self.spell)
+        return self.drawing(captioned(part, drawn.chart.notes), drawn)
+
+    def drawing(self, caption: str, drawn: HeatText | LinesText) -> list[Line]:
+        """What is drawn in characters over its key, below the caption."""
+        lines = self.wrap(Line(self.leaf(caption)), self.indent) if caption else []
         for line in drawn.lines():
             line.pad_left(self.indent)
             lines.append(line)
@@ -271,7 +285,7 @@ def _beside(part: Part) -> tuple[str | Math, ...]:
 
 def _apart(above: Part | None, part: Part) -> bool:
     """Whether a blank line stands over ``part``: a heading, a plot, a grid not right under a heading."""
-    grid = isinstance(part, Table | Matrix | Heatmap)
+    grid = isinstance(part, Table | Matrix | Heatmap | Lines)
     return _heading(part) or isinstance(part, Plane) or (grid and not _heading(above))
 
 
