@@ -28,14 +28,20 @@ A, B = "the tall money bank grows", "so the old river likes a bank, it flows"
 CLOSE = 1e-4
 
 
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Where each kind of model keeps its habits, measured once for all tests."""
+    return {kind: tmp_path_factory.mktemp(kind) for kind in ("llama", "bert")}
+
+
 @pytest.fixture(params=["llama", "bert"])
-def model(request: pytest.FixtureRequest, tmp_path: Path, plain: str) -> Model:
-    return small_model(tmp_path, architecture=request.param)
+def model(request: pytest.FixtureRequest, folders: dict[str, Path], plain: str) -> Model:
+    return small_model(folders[request.param], architecture=request.param)
 
 
 @pytest.fixture
-def llama(tmp_path: Path, plain: str) -> Model:
-    return small_model(tmp_path)
+def llama(folders: dict[str, Path], plain: str) -> Model:
+    return small_model(folders["llama"])
 
 
 def plain_row(model: Model, text: str, word: str, at: tuple[int, int]) -> tuple[dict[Any, float], dict]:
@@ -276,8 +282,8 @@ def test_it_says_what_a_reader_would_trip_over(llama: Model) -> None:
     assert "about this model, small" in notes_of(llama, A, B)
 
 
-def test_a_model_that_predicts_nothing_says_so(tmp_path: Path, plain: str) -> None:
-    found = compare(small_model(tmp_path, architecture="bert"), A, B)
+def test_a_model_that_predicts_nothing_says_so(folders: dict[str, Path], plain: str) -> None:
+    found = compare(small_model(folders["bert"], architecture="bert"), A, B)
     assert found.odds is None
     assert "small predicts no next token: there are no odds to compare" in found.notes
     assert "The next token" not in str(found)

@@ -98,7 +98,7 @@ def _notes(model: Model, laid: LaidOver, n_listed: int) -> Iterator[str]:
     if (window := window_of(model, longest)) < longest:
         yield f"Habit is measured in windows of {window} tokens: what lies farther away counts as farthest"
     if not model.config.predicts:
-        yield f"{title} predicts no next token: there are no odds to compare"
+        yield f"{model.name} predicts no next token: there are no odds to compare"
     yield (
         f"A change between two texts does not prove that a head reads what {word} means: riverhead show "
         "tries 24 other nouns, riverhead look without switches a head off"

@@ -149,9 +149,9 @@ def _notes(models: Models, both: Pair, same: bool, odds: Odds | None) -> Iterato
         yield "The models cut the text into different tokens: a word's weight is the sum over its own"
     for model, x in zip(models, both, strict=True):
         if not model.config.predicts:
-            yield f"{title_of(model)} predicts no next token: there are no odds to compare"
+            yield f"{model.name} predicts no next token: there are no odds to compare"
         if model.config.causal and (hidden := [w.text for w in x.words if w.start >= x.word.stop]):
-            yield f"{title_of(model)} is causal: {x.word.text} cannot see {hidden[0]}"
+            yield f"{model.name} is causal: {x.word.text} cannot see {hidden[0]}"
     if odds is not None and odds.kl_nats is None:
         yield "The vocabularies differ, so no KL can be taken: — is no single token of that model"
     yield f"Each finding is one about these models, {a} and {b}, not about language"
