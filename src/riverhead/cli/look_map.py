@@ -55,8 +55,9 @@ Examples:
 def map_(text: str | None, file: str | None, heads: tuple[str, ...], **asked: Any) -> None:
     """The map of a head over TEXT: how much each token (a row) looks at each other (a column).
 
-    HTML is one page that zooms from the whole map to single tokens and needs no network; any other format
-    shows the window that --rows and --keys ask for, by the largest weight in each square where it is large.
+    HTML is one page that zooms from the whole map to single tokens and needs no network; its address with
+    #L16.H0,412,408,40 opens it at a head, a query, a key, and 40 pixels a token. Any other format shows the
+    window that --rows and --keys ask for, by the largest weight in each square where it is large.
     """
     from riverhead.inspection.maps import head_maps, heads_named, window
 

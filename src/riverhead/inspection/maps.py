@@ -21,7 +21,7 @@ from riverhead.transformer import Reading, head_name, parse_head
 
 __all__ = ["HeadMap", "HeadMaps", "head_maps", "heads_named", "window"]
 
-HELD_BYTES = 512 << 20  # of q and k
+HELD_BYTES = 512_000_000  # of q and k
 LISTED = 1 << 18  # weights that are written out one by one
 NUMBERS = 12  # queries and keys up to which a scene has every weight as a number
 
@@ -30,7 +30,12 @@ Array = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeadMap:
-    """What a head's map follows from: its q and k, their scale, and which keys a query sees."""
+    """What a head's map follows from: its q and k, their scale, and which keys a query sees.
+
+    >>> x = np.eye(3, dtype=np.float32)
+    >>> HeadMap("L0.H0", x, x, scale=1.0, causal=True, window=None).weights[2].round(3)
+    array([0.212, 0.212, 0.576])
+    """
 
     name: str
     q: Array  # (T, d_k)
@@ -139,6 +144,10 @@ def heads_named(patterns: Sequence[str], config: Config) -> tuple[str, ...]:
     """Return the heads that patterns name, each once: ``L16.H0``, ``L16.*``, ``*.H3``, ``all``.
 
     Raises `InputError` for a pattern that is none of these, and for a layer or a head that is not there.
+
+    >>> from types import SimpleNamespace
+    >>> heads_named(["L1.*"], SimpleNamespace(n_layers=2, n_heads=3))
+    ('L1.H0', 'L1.H1', 'L1.H2')
     """
     found: dict[str, None] = {}
     for pattern in patterns:

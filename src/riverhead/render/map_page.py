@@ -24,8 +24,8 @@ __all__ = ["MapPage", "PageHead", "Precision", "map_page"]
 
 Precision = Literal["exact", "rounded"]
 
-EXACT_BYTES = 16 << 20  # of q, k and lse: up to here they are written as they are
-MOST_BYTES = 64 << 20  # of what a browser is given to hold
+EXACT_BYTES = 16_000_000  # of q, k and lse: up to here they are written as they are
+MOST_BYTES = 64_000_000  # of what a browser is given to hold
 BLOCK = 1 << 21  # weights that are made at once
 FLOAT32 = 2.0**-24  # half a step of float32, as a share of the number
 HALF = 0.0005 + 2.0**-50  # half a step of three decimals, and what float64 may add to it
@@ -70,6 +70,14 @@ def map_page(
     ``"rounded"`` holds the weights to three decimals. The default is exact up to 16 MB. Every weight the page
     can show is compared with the head's own first. Raises `InputError` naming the bytes where a page would
     hold more than 64 MB, and `RiverheadError` where a weight is not what the page would say.
+
+    >>> from types import SimpleNamespace
+    >>> from riverhead.core import attend
+    >>> x = np.eye(3, dtype=np.float32)
+    >>> A = attend(*[x.astype(float)] * 3, scale=1.0, causal=True)
+    >>> head = SimpleNamespace(name="L0.H0", q=x, k=x, scale=1.0, causal=True, window=None, weights=A)
+    >>> map_page("three tokens", ["a", "b", "c"], [head]).precision
+    'exact'
     """
     if not heads:
         raise InputError("heads is empty; a page shows at least one")
