@@ -17,6 +17,7 @@ __all__ = ["CacheBytes", "Continuation", "Look", "Step"]
 
 NUMBER_BYTES = 4  # float32
 NO_CLAIM = "no claim"
+TAIL = 240  # characters of a prompt before what was generated
 ALL_HEADS = "all heads, mean"
 NOTES = (
     "A new token comes from the query before it. Beside where that looked stands its habit, what such a "
@@ -102,7 +103,7 @@ class Step(Displayable):
 
     def cells(self) -> Iterator[tuple[Cell, ...]]:
         """Give a row for each key looked at: its name, which heads, the weight, the habit."""
-        for name, look in (("the first token", self.first), ("itself", self.itself)):
+        for name, look in (("first", self.first), ("itself", self.itself)):
             if look is not None:
                 yield f"{name}, {quoted(look.token)}", ALL_HEADS, fixed(look.weight), NO_CLAIM
         for look in (*self.looks, self.head):
@@ -136,7 +137,9 @@ class Continuation(Displayable):
 
     def summary(self) -> Scene:
         """Lay out the whole text, the KV cache step by step, and what the numbers are."""
-        text = Text((quoted("".join(self.prompt) + self.text),))
+        prompt = "".join(self.prompt)
+        shown = prompt if len(prompt) <= TAIL else f"… {prompt[-TAIL:]}"
+        text = Text((quoted(shown + self.text),))
         columns = ("KV cache: read", "tokens", "appended", "bytes held", "as MHA", "as MQA")
         cache = Table(columns, tuple(map(_cache_cells, self.steps)))
         notes = (Text((note,), role="note") for note in (*self._about_bytes(), *NOTES))

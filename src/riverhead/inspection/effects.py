@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from riverhead.display import Displayable
-from riverhead.inspection.findings import quoted
+from riverhead.inspection.findings import excerpt, quoted
 from riverhead.numbers import Number, fixed
 from riverhead.scene import Cell, Scene, Table, Text
 
@@ -88,9 +88,11 @@ class Effect(Displayable):
 
     def scene(self) -> Scene:
         """Lay out what moved in all, the next tokens, and the tokens that changed most."""
-        tables = [Table(("", "with", "without", "moved"), tuple(self._totals()), self.text)]
+        tables = [Table(("", "with", "without", "moved"), tuple(self._totals()), excerpt(self.text))]
         if self.next_token:
-            tables.append(Table(("next token", "with", "without", ""), tuple(map(_odds, self.next_token))))
+            tables.append(
+                Table(("next token", "with", "without", "moved"), tuple(map(_odds, self.next_token)))
+            )
         if most := self.moved_most():
             what = "vectors" if self.kl_nats is None else "losses"
             tables.append(Table((f"{what} that moved most", "with", "without", "moved"), _losses(most)))
@@ -99,7 +101,7 @@ class Effect(Displayable):
 
     def _totals(self) -> Iterator[tuple[Cell, ...]]:
         if self.kl_nats is not None:
-            yield "odds moved, nats", None, None, fixed(self.kl_nats, DECIMALS)
+            yield "odds, KL in nats", None, None, fixed(self.kl_nats, DECIMALS)
         if self.loss_nats is not None and self.loss_without_nats is not None:
             before, after = self.loss_nats, self.loss_without_nats
             yield (

@@ -10,7 +10,9 @@ from riverhead.inspection.words import Word
 from riverhead.numbers import fixed
 from riverhead.scene import Cell, Part, Scene, Table, Text
 
-__all__ = ["Finding", "Findings", "quoted"]
+__all__ = ["Finding", "Findings", "excerpt", "quoted"]
+
+EXCERPT = 240  # characters of a text above a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +75,19 @@ class Findings(Displayable):
 
 
 def quoted(token: str) -> str:
-    """Put a token in quotes; one that spells part of a character has its escapes already, as in the tables."""
+    """Put a token in quotes; one that spells part of a character has its escapes already."""
     quoted = json.dumps(token, ensure_ascii=False)
     return quoted.replace("\\\\", "\\")
+
+
+def excerpt(text: str) -> str:
+    """Put a text on one line: of a long one the beginning, and how long it is.
+
+    >>> excerpt("a\\n b"), excerpt("river " * 60)[-33:]
+    ('a b', 'er river river … (359 characters)')
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= EXCERPT else f"{line[:EXCERPT].rstrip()} … ({len(line):,} characters)"
 
 
 def _cells(row: Finding) -> tuple[Cell, ...]:

@@ -9,6 +9,7 @@ from riverhead.core.border import count
 from riverhead.display import Displayable
 from riverhead.errors import InputError
 from riverhead.inspection.effects import DECIMALS, Mode, notes_on, signed
+from riverhead.inspection.findings import excerpt
 from riverhead.numbers import fixed
 from riverhead.scene import Axis, Cell, Heatmap, Part, Scene, Table, Text
 
@@ -76,7 +77,8 @@ class Ranking(Displayable):
         notes = list(notes_on(self.model, self.mode, self.heads[0].kl_nats))
         if len(ranked) < len(self.heads):
             notes.insert(0, f"Shown: the {len(ranked)} heads of {len(self.heads)} that move the {by} most")
-        parts: list[Part] = [Table(columns, tuple(map(self._cells, ranked)), self.text), self._picture(by)]
+        table = Table(columns, tuple(map(self._cells, ranked)), excerpt(self.text))
+        parts: list[Part] = [table, self._picture(by)]
         parts += [Text((note,), role="note") for note in notes]
         return Scene(f"{self.model} without each of its heads", tuple(parts))
 
