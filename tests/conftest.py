@@ -1,4 +1,4 @@
-"""What every test may ask for: the real model, fetched once into the user's cache folder."""
+"""What every test may ask for: the real models, fetched once into the user's cache folder."""
 
 from __future__ import annotations
 
@@ -16,19 +16,23 @@ if TYPE_CHECKING:
     from riverhead.transformer import Model
 
 
-@pytest.fixture(scope="session")
-def smollm2_folder() -> Path:
-    """The folder of SmolLM2, the one download of the tests; several workers wait for one fetch.
+def fetched(name: str) -> Path:
+    """The folder of a real model, downloaded once for all tests; several workers wait for one fetch.
 
     Without a network the test is skipped by name, unless RIVERHEAD_REQUIRE_MODEL=1 (as in CI) forbids that.
     """
     from riverhead.transformer import store
 
     try:
-        return store.fetch("smollm2")
+        return store.fetch(name)
     except (FetchError, NotFetchedError) as error:
         refuse = pytest.fail if os.environ.get("RIVERHEAD_REQUIRE_MODEL") == "1" else pytest.skip
         refuse(f"needs the real model: {error}")
+
+
+@pytest.fixture(scope="session")
+def smollm2_folder() -> Path:
+    return fetched("smollm2")
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +41,14 @@ def smollm2(smollm2_folder: Path) -> Model:
     from riverhead.transformer import open_model
 
     return open_model(smollm2_folder)
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Model:
+    """MiniLM, the BERT that sees both ways."""
+    from riverhead.transformer import open_model
+
+    return open_model(fetched("minilm"))
 
 
 @pytest.fixture

@@ -151,8 +151,11 @@ def test_a_reading_derives_a_head_as_the_whiteboard_does(reading: Reading, focus
     np.testing.assert_allclose(found["weights"].array[0, 0], whole.weights[row, head.seen(row)], rtol=1e-12)
 
 
-def test_what_is_loaded_derives_too(llama: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    reading = riverhead.load(llama.folder).read("the ab, the 1")
+def test_what_is_loaded_derives_too(
+    llama_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RIVERHEAD_CACHE", str(tmp_path))
+    reading = riverhead.load(llama_file).read("the ab, the 1")
     assert reading.derivation("L1.H4", focus="ab").title == "L1.H4"
     with pytest.raises(InputError, match="no word 'bank'"):
         reading.derivation("L1.H4", focus="bank")

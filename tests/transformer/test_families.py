@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -22,25 +21,31 @@ IDS = np.random.default_rng(3).integers(0, VOCABULARY, (2, T))
 # that and mostly cancel: √500 · 10 · 6e-8 ≈ 1e-5. Weights are at most 1, behind half as many.
 LOGITS, WEIGHTS = 1e-4, 1e-5
 
-made = cache(make)
+
+class Pair(NamedTuple):
+    theirs: Any
+    model: Model
+    seen: Any  # what theirs gives for IDS
 
 
-@cache
-def theirs_of(name: str) -> Any:
+@pytest.fixture(scope="module", params=MADE)
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    theirs, model = make(request.param, tmp_path_factory.mktemp("family"))
+    return Pair(theirs, model, run_theirs(theirs))
+
+
+def run_theirs(theirs: Any) -> Any:
     import torch
 
-    theirs, _ = made(name)
     with torch.inference_mode():
         return theirs(torch.tensor(IDS), output_attentions=True, output_hidden_states=True)
 
 
-def ours(name: str) -> Model:
-    return made(name)[1]
+only_causal = pytest.mark.parametrize("pair", CAUSAL, indirect=True)
 
 
-@pytest.mark.parametrize("name", MADE)
-def test_every_number_is_transformers(name: str) -> None:
-    model, theirs, seen = ours(name), theirs_of(name), []
+def test_every_number_is_transformers(pair: Pair) -> None:
+    model, theirs, seen = pair.model, pair.seen, []
 
     def watch(layer: int, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> None:
         weights = attention(q, k, v, **model.config.attention(layer)).weights
@@ -57,9 +62,8 @@ def test_every_number_is_transformers(name: str) -> None:
         np.testing.assert_allclose(run.final, theirs.last_hidden_state, rtol=0, atol=LOGITS)
 
 
-@pytest.mark.parametrize("name", MADE)
-def test_the_maps_on_show_are_the_weights_and_looking_changes_nothing(name: str) -> None:
-    model, theirs, maps = ours(name), theirs_of(name), []
+def test_the_maps_on_show_are_the_weights_and_looking_changes_nothing(pair: Pair) -> None:
+    model, theirs, maps = pair.model, pair.seen, []
     looked = model.run(IDS, see=lambda layer, A: maps.append(A), top=3)
     for A, weights in zip(maps, theirs.attentions, strict=True):
         assert isinstance(A, AttentionMap)
@@ -67,9 +71,9 @@ def test_the_maps_on_show_are_the_weights_and_looking_changes_nothing(name: str)
     np.testing.assert_allclose(looked.final, model.run(IDS).final, rtol=0, atol=LOGITS / 10)
 
 
-@pytest.mark.parametrize("name", CAUSAL)
-def test_a_cache_changes_nothing(name: str) -> None:
-    model, cache = ours(name), ours(name).new_cache()
+@only_causal
+def test_a_cache_changes_nothing(pair: Pair) -> None:
+    model, cache = pair.model, pair.model.new_cache()
     whole, start = model.run(IDS).logits(slice(None)), 0
     for stop in (2, 3, 11, 12, 20, T):  # a window of 5 or 7 has lost keys by then
         piece = model.run(IDS[:, start:stop], cache=cache).logits(slice(None))
@@ -86,9 +90,9 @@ def cache_bytes(model: Model, n_tokens: int) -> int:
     return 4 * len(IDS) * c.n_kv_heads * (c.d_k + c.d_v) * n_tokens
 
 
-@pytest.mark.parametrize("name", CAUSAL)
-def test_greedy_generation_is_recomputation(name: str) -> None:
-    model, ids = ours(name), IDS[:1]
+@only_causal
+def test_greedy_generation_is_recomputation(pair: Pair) -> None:
+    model, ids = pair.model, IDS[:1]
     cache, new = model.new_cache(), IDS[:1]
     for _ in range(9):
         found = model.run(new, cache=cache).logits(-1)[0]
@@ -97,9 +101,8 @@ def test_greedy_generation_is_recomputation(name: str) -> None:
         ids = np.concatenate([ids, new], axis=1)
 
 
-@pytest.mark.parametrize("name", MADE)
-def test_running_on_from_a_block_is_running(name: str) -> None:
-    model = ours(name)
+def test_running_on_from_a_block_is_running(pair: Pair) -> None:
+    model = pair.model
     run = model.run(IDS, keep=True)
     np.testing.assert_array_equal(run.x[0], model.embed(IDS))
     for layer, x in enumerate(run.x):
@@ -108,11 +111,10 @@ def test_running_on_from_a_block_is_running(name: str) -> None:
         np.testing.assert_array_equal(x, before)
 
 
-@pytest.mark.parametrize("name", MADE)
-def test_a_head_hands_over_another_vector_as_a_hook_in_transformers_does(name: str) -> None:
+def test_a_head_hands_over_another_vector_as_a_hook_in_transformers_does(pair: Pair) -> None:
     import torch
 
-    theirs, model = made(name)
+    theirs, model, _ = pair
     layer, head, c = 1, 3, model.config
     vector = np.random.default_rng(4).standard_normal(c.d_v).astype(np.float32)
     place = slice(head * c.d_v, (head + 1) * c.d_v)
@@ -123,8 +125,7 @@ def test_a_head_hands_over_another_vector_as_a_hook_in_transformers_does(name: s
         return merged, *given[1:]
 
     handle = w_o(theirs, layer).register_forward_pre_hook(instead)
-    with torch.inference_mode():
-        expected = theirs(torch.tensor(IDS), output_hidden_states=True).hidden_states
+    expected = run_theirs(theirs).hidden_states
     handle.remove()
     for see in (None, lambda layer, A: None):
         run = model.run(IDS, without=[[], {(layer, head): vector}], keep=True, see=see)
