@@ -99,8 +99,8 @@ class Ranking(Displayable):
         effects = [abs(getattr(head, FIELDS[by])) for head in self.heads]
         n_heads = len(effects) // self.n_layers
         values = tuple(tuple(effects[at : at + n_heads]) for at in range(0, len(effects), n_heads))
-        rows = Axis("layer", tuple(map(str, range(self.n_layers))))
-        return Heatmap(values, rows, Axis("head", tuple(map(str, range(n_heads)))), PICTURES[by])
+        layers = Axis("layer", tuple(map(str, range(self.n_layers))))
+        return Heatmap(values, layers, Axis("head", ends=("H0", f"H{n_heads - 1}")), PICTURES[by])
 
 
 def measured(predicts: bool, n_tokens: int) -> tuple[By, ...]:
