@@ -108,11 +108,11 @@ def spans(given: Given) -> Spans | None:
 
 
 def _offset(given: Given, mask: Tensor | None) -> int:
-    """Where T_q ≠ T_k, the last query stands at the last key that it sees: after it a cache may be empty."""
+    """Where T_q ≠ T_k, the last query stands at the last key that any sees: after it a cache may be empty."""
     T_q, T_k = given.shape[-2:]
     if given.causal or mask is None or T_q == T_k:
         return given.offset
-    last = mask[..., -1, :].reshape(-1, mask.shape[-1]).any(dim=0).nonzero()
+    last = mask.reshape(-1, mask.shape[-1]).any(dim=0).nonzero()
     return int(last[-1]) + 1 - T_q if mask.shape[-1] == T_k and len(last) else given.offset
 
 

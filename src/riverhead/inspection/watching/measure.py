@@ -55,10 +55,14 @@ def mapped(given: Given, top: int) -> tuple[AttentionMap, Statistics]:
     return AttentionMap.of(own.job(top), dict(found)), found
 
 
+def _on_cpu(given: Given) -> bool:
+    return given.q.device.type == "cpu"
+
+
 def _run(given: Given, top: int) -> Statistics:
     import torch
 
-    if given.q.device.type != "cpu":
+    if not _on_cpu(given):
         found = {name: x.cpu().numpy() for name, x in rows.statistics(given, top).items()}
     else:
         found = kernel.run(given.job(top), threads=torch.get_num_threads())

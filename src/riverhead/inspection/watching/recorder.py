@@ -120,15 +120,15 @@ class Recorder:
 
         self.n_calls += 1
         layer = self._layer(module)
+        where = f"L{layer} ({self._names[id(module)] or 'the model itself'}, {type(module).__name__})"
+        _refuse(call, where)
         heads = self._choice.of(layer, call.q.shape[-3])
         if not heads:
             return
-        where = f"L{layer} ({self._names[id(module)] or 'the model itself'}, {type(module).__name__})"
         call = _as_computed(call)
         if not call.causal:
             call = replace(call, offset=call.shape[-1] - call.shape[-2])
         with torch.no_grad(), torch.autocast(call.q.device.type, enabled=False):
-            _refuse(call, where)
             call = call if mask is None else self._masks.read(call, mask.detach())
             if not call.dropout:
                 _agrees(call, check_own, where, function)

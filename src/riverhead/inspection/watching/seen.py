@@ -33,7 +33,7 @@ class Call:
     ``received_max`` (..., n_heads, T_k); with ``top``, ``top_weight`` and ``top_key``
     (..., n_heads, T_q, top).
     A query that sees no key, and one that is padding, has zeros and lse −∞. Where T_q ≠ T_k the last query
-    stands at the last key that it sees.
+    stands at the last key that any query sees.
     """
 
     layer: int
@@ -182,10 +182,12 @@ class Seen(Displayable):
         caption = (
             f"{len(self)} attention calls, {self.n_bytes:,} bytes; means over every query that sees a key"
         )
+        told = all(str(call.layer) in call.module.split(".") for call in self.calls)
         modules = {f"L{call.layer}": f"{call.module} ({call.kind}, {call.function})" for call in self.calls}
         parts: list[Part] = [Table(("", *COLUMNS), rows, caption)]
         parts += [Text((note,), role="note") for note in self.notes]
-        parts.append(Fold("Which module is which layer", (Table(("", "module"), tuple(modules.items())),)))
+        which = Table(("", "module"), tuple(modules.items()))
+        parts.append(Fold("Which module is which layer", (which,), open=not told))
         return Scene(f"The heads of {self.model}", tuple(parts))
 
     def __repr__(self) -> str:

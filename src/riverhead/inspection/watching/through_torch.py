@@ -90,7 +90,7 @@ def _sdpa(
         q,
         k,
         v,
-        scale=q.shape[-1] ** -0.5 if scale is None else scale,
+        scale=q.size(-1) ** -0.5 if scale is None else scale,
         causal=is_causal,  # whose first query sees the first key
         dropout=dropout_p,
     )
