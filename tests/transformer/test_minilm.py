@@ -46,6 +46,6 @@ def test_bank_looks_at_the_word_that_comes_after_it(minilm: Model) -> None:
 def test_it_predicts_no_next_token(minilm: Model) -> None:
     with pytest.raises(InputError, match="predicts no next token: it has no odds to give"):
         minilm.read(TEXTS[0]).next_token()
-    with pytest.raises(InputError, match="512: 0 to 511|nothing was cut: give a shorter text"):
+    with pytest.raises(InputError, match="513 tokens, minilm reads at most 512; nothing was cut"):
         minilm.read("bank " * 511)
     assert len(minilm.read("bank " * 510).tokens) == 512
