@@ -14,7 +14,7 @@ from riverhead.render.plane import Point, place
 from riverhead.scene import Line, Lines
 from riverhead.shapes import check_axis
 
-__all__ = ["Chart", "Curve", "Spot", "apart", "captioned", "chart", "described"]
+__all__ = ["Chart", "Curve", "Spot", "apart", "captioned", "chart", "described", "paired"]
 
 MOST = 24  # lines in a chart
 DENSE = 4  # points of a line in one column of the drawing; where there are more, they are thinned
@@ -71,16 +71,9 @@ def chart(part: Lines, columns: int) -> Chart:
     ('1 of 3 points left out: not finite',)
     """
     lines = part.lines[:MOST]
-    for line in lines:
-        if line.spread:
-            check_axis(
-                "points",
-                f"each of line {line.label!r} has a spread, or none",
-                points=len(line.points),
-                spread=len(line.spread),
-            )
-    pairs = [pair for line in lines for pair in _pairs(line) if not _unfit(pair[0], part)]
-    edges = (edge for _, spread in pairs for edge in spread if _drawable(edge, part.log_y))
+    pairs = [pair for line in lines for pair in paired(line) if not _unfit(pair[0], part)]
+    known = [spread for _, spread in pairs if not any(map(math.isnan, spread))]
+    edges = (edge for spread in known for edge in spread if _drawable(edge, part.log_y))
     x = scale((point[0] for point, _ in pairs), part.log_x)
     y = scale(chain((point[1] for point, _ in pairs), edges), part.log_y, whole=True)
     whole = [(line, list(_pieces(line, part, x, y))) for line in lines]
@@ -88,6 +81,15 @@ def chart(part: Lines, columns: int) -> Chart:
     drawn = sum(len(piece) for _, pieces in thin for piece in pieces)
     curves = tuple(Curve(line.label, line.predicted, tuple(map(tuple, pieces))) for line, pieces in thin)
     return Chart(x, y, curves, tuple(_notes(part, len(pairs), drawn)))
+
+
+def paired(line: Line) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Return each point with its spread, NaN where that is not known."""
+    if not line.spread:
+        return [(point, (math.nan, math.nan)) for point in line.points]
+    why = f"each of line {line.label!r} has a spread, or none"
+    check_axis("points", why, points=len(line.points), spread=len(line.spread))
+    return list(zip(line.points, line.spread, strict=True))
 
 
 def captioned(part: Lines, notes: Iterable[str]) -> str:
@@ -142,21 +144,16 @@ def _drawable(value: float, log: bool) -> bool:
 
 def _unfit(point: tuple[float, float], part: Lines) -> str:
     """Why a point cannot be drawn, or nothing."""
-    if not all(map(math.isfinite, point)):
+    x, y = point
+    if _drawable(x, part.log_x) and _drawable(y, part.log_y):
+        return ""
+    if not (math.isfinite(x) and math.isfinite(y)):
         return "not finite"
-    if not all(abs(value) < HUGE for value in point):
-        return f"beyond ±{HUGE:.0e}".replace("+", "")
-    fits = all(map(_drawable, point, (part.log_x, part.log_y)))
-    return "" if fits else "not above 0, on a log axis"
-
-
-def _pairs(line: Line) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
-    """Each point with its spread."""
-    return zip(line.points, line.spread or ((math.nan, math.nan),) * len(line.points), strict=True)
+    return "not above 0, on a log axis" if abs(x) < HUGE and abs(y) < HUGE else "beyond ±1e300"
 
 
 def _pieces(line: Line, part: Lines, x: Scale, y: Scale) -> Iterator[list[Spot]]:
-    for unfit, pairs in groupby(_pairs(line), key=lambda pair: bool(_unfit(pair[0], part))):
+    for unfit, pairs in groupby(paired(line), key=lambda pair: bool(_unfit(pair[0], part))):
         if not unfit:
             yield [
                 Spot(x.share(point[0]), y.share(point[1]), _edge(spread[0], y), _edge(spread[1], y))

@@ -47,8 +47,9 @@ class Canvas:
             for k, dot in enumerate(path):
                 if not curve.predicted or k // DASH % 2 == 0:
                     self._set(dot, colour)
-            if len(path) == 1:
-                self._sign(path, letter or "●", colour)
+            if len(path) == 1:  # a lone point; beside it where another line has one
+                near = [(path[0][0] + aside, path[0][1]) for aside in (0, 2, -2, 4, -4)]
+                self._sign(near, letter or "●", colour)
         dots = [dot for path in paths for dot in path]
         for k in range(AGAIN if letter else 0):
             self._sign(dots[int(len(dots) * (k + turn) / AGAIN) :], letter, colour)
@@ -71,7 +72,8 @@ class Canvas:
 
     def _sign(self, dots: list[Cell], sign: str, colour: str) -> None:
         """Put ``sign`` into the first cell along ``dots`` that has none."""
-        at = next((at for at in map(_cell, dots) if at not in self.signs), None)
+        free = (at for at in map(_cell, dots) if at not in self.signs and 0 <= at[0] < self.wide)
+        at = next(free, None)
         if at is not None:
             self.signs[at], self.colours[at] = sign, colour
 

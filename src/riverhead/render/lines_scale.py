@@ -46,16 +46,23 @@ class Scale:
 
     def _powers(self, most: int) -> Iterable[float]:
         """Powers of ten, every so many; 1, 2, 5, 10 where those are few; usual steps where these are too."""
-        powers = range(max(math.ceil(self.low - 1e-9), -300), min(math.floor(self.high + 1e-9), 300) + 1)
+        powers = range(math.ceil(self.low - 1e-9), math.floor(self.high + 1e-9) + 1)
         if len(powers) > 2:
             every = -(-len(powers) // most)
-            return [10.0**k for k in powers if k % every == 0]
-        lowest, highest = 10**self.low, 10**self.high
-        between = [m * 10.0**k for k in range(math.floor(self.low), math.ceil(self.high) + 1) for m in STEPS]
-        between = [value for value in between if lowest * (1 - 1e-9) <= value <= highest * (1 + 1e-9)]
+            return [float(f"1e{k}") for k in powers if k % every == 0 and abs(k) <= 300]
+        exponents = range(math.floor(self.low), math.ceil(self.high) + 1)
+        between = [
+            value for value in (float(f"{m}e{k}") for k in exponents for m in STEPS) if self._holds(value)
+        ]
         if len(between) > most:
-            return [10.0**k for k in powers]
-        return between if len(between) > 1 else _multiples(lowest, highest, most)
+            return (
+                [float(f"1e{k}") for k in powers] if len(powers) > 1 else between[:: -(-len(between) // most)]
+            )
+        few = len(between) < 2 and self.low > -280
+        return _multiples(10**self.low, 10**self.high, most) if few else between
+
+    def _holds(self, value: float) -> bool:
+        return value > 0 and -1e-9 <= self.share(value) <= 1 + 1e-9
 
 
 def scale(values: Iterable[float], log: bool, whole: bool = False) -> Scale:
@@ -78,21 +85,21 @@ def scale(values: Iterable[float], log: bool, whole: bool = False) -> Scale:
     if 0 < low <= 0.3 * high:  # nothing is said by a zero that is only just out of sight
         low = 0.0
     step = _step(low, high, 8)
-    return Scale(math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step)
+    first, last = math.floor(low / float(step) + 1e-9), math.ceil(high / float(step) - 1e-9)
+    return Scale(float(first * step), float(last * step))
 
 
-def _step(low: float, high: float, most: int) -> float:
+def _step(low: float, high: float, most: int) -> Decimal:
     """The smallest round step of which at most ``most`` multiples lie between."""
     power = math.floor(math.log10(high - low)) - 1
-    steps = (m * 10.0 ** (power + k) for k in range(4) for m in STEPS)
-    return next(step for step in steps if (high - low) / step <= max(most - 1, 1) + 1e-9)
+    steps = (Decimal(m).scaleb(power + k) for k in range(4) for m in STEPS)
+    return next(step for step in steps if (high - low) / float(step) <= max(most - 1, 1) + 1e-9)
 
 
 def _multiples(low: float, high: float, most: int) -> Iterator[float]:
     step = _step(low, high, most)
-    decimals = max(1 - math.floor(math.log10(step)), 0)
-    for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1):
-        yield round(k * step, decimals) if decimals < 300 else k * step
+    first, last = math.ceil(low / float(step) - 1e-9), math.floor(high / float(step) + 1e-9)
+    return (float(k * step) for k in range(first, last + 1))
 
 
 def _texts(values: list[float]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from riverhead.numbers import Number, plain, significant
-from riverhead.render.lines import captioned
+from riverhead.render.lines import captioned, paired
 from riverhead.scene import Cell, Line, Lines, Table
 
 __all__ = ["lines_table"]
@@ -35,10 +35,9 @@ def lines_table(part: Lines) -> Table | None:
 def _column(line: Line) -> dict[float, Cell]:
     if not line.spread:
         return {x: _number(y) for x, y in line.points}
-    pairs = zip(line.points, line.spread, strict=True)
     return {
         x: f"{_number(y).text} ({' to '.join(_number(edge).text for edge in spread)})"
-        for (x, y), spread in pairs
+        for (x, y), spread in paired(line)
     }
 
 

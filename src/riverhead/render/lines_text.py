@@ -50,7 +50,7 @@ class LinesText:
             line.append(self.spell("┤" if tick else "│"))
             for sign, style in self.canvas.row(row):
                 line.append(self.spell(sign), style)
-            yield line.append(" ").append_text(self.labels.get(row, Row()))
+            yield line.append(" ").append_text(self.labels[row]) if row in self.labels else line
         axis, texts = ["─"] * self.canvas.wide, ""
         for column, text in self._across():
             first = max(self.margin + 1 + column - cell_len(text) // 2, 0)
