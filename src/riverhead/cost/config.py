@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
@@ -108,7 +108,7 @@ SIZE: Rule = (int, lambda value: value >= 1, "a whole number of at least 1")
 COUNT: Rule = (int, lambda value: value >= 0, "a whole number of at least 0")
 CONSTANT: Rule = (
     int | float,
-    lambda value: math.isfinite(value) and value > 0,
+    lambda value: 0 < value <= sys.float_info.max,  # also of whole numbers too large for a float
     "a finite number above 0",
 )
 COUNTS: Rule = (

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from riverhead.cost import Config
 from riverhead.errors import ModelError
 from riverhead.transformer import safetensors
-from riverhead.transformer.files import files_of, read_json
+from riverhead.transformer.files import files_of, read_json, read_text
 from riverhead.transformer.huggingface import config_from, family_of, rope_of
 from riverhead.transformer.json_tokenizer import tokenizer_of
 from riverhead.transformer.kept import CONFIG_FILE, FACTS_FILE, INDEX_FILE, TEMPLATE_FILE, TOKENIZER_FILE
@@ -45,7 +45,7 @@ def read_checkpoint(path: Path) -> Original:
         kind, base, parameters = rope_of(given)
         computed["rope_divisors"] = divisors(str(kind), parameters, base, config.d_k)
     facts = read_json(files[FACTS_FILE]) if FACTS_FILE in files else {}
-    template = files[TEMPLATE_FILE].read_text(encoding="utf-8") if TEMPLATE_FILE in files else None
+    template = read_text(files[TEMPLATE_FILE]) if TEMPLATE_FILE in files else None
     tokenizer, text = tokenizer_of(files[TOKENIZER_FILE], given, facts, template)
     if left_out:
         remarks += (f"left out of {path.name}, no part of attention: {', '.join(left_out)}",)

@@ -18,7 +18,7 @@ from riverhead.transformer.kept import (
     TOKENIZER_FILE,
 )
 
-__all__ = ["REFUSED", "files_of", "is_model", "originals", "read_json"]
+__all__ = ["REFUSED", "files_of", "is_model", "originals", "read_json", "read_text"]
 
 JSON_BYTES = 16 << 20
 SHARDS = 1 << 10
@@ -77,17 +77,26 @@ def files_of(path: Path) -> dict[str, Path]:
     return files | weights | {name: file for name, file in facts.items() if file.is_file()}
 
 
-def read_json(file: Path) -> dict[str, Any]:
-    """Return the object a JSON file holds; `ModelError` for anything else, or more than 16 MB of it."""
+def read_text(file: Path) -> str:
+    """Return the text of a file; `ModelError` where it is no UTF-8, or more than 16 MB."""
     try:
         with file.open("rb") as stream:
             data = stream.read(JSON_BYTES + 1)
         if len(data) > JSON_BYTES:
             raise ValueError(f"it is longer than {JSON_BYTES} bytes")
-        found = json.loads(data.decode("utf-8"))
+        return data.decode("utf-8")
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{file}: cannot be read: {error}") from error
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """Return the object a JSON file holds; `ModelError` for anything else."""
+    text = read_text(file)
+    try:
+        found = json.loads(text)
         if not isinstance(found, dict):
             raise ValueError(f"it has to be a JSON object, it is {type(found).__name__}")
-    except (OSError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"{file}: cannot be read: {error}") from error
     return found
 
