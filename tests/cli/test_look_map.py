@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,11 +22,11 @@ TEXT = "the river bank flooded and the other bank stood by the river all the lon
 
 class Reading:
     def __init__(self, text: str) -> None:
-        self.text, self.tokens = text, tuple(" " + word for word in text.split(" "))
-        self.tokens = (self.tokens[0][1:], *self.tokens[1:])
-        self.token_ids = tuple(range(len(self.tokens)))
+        places = [match.span() for match in re.finditer(r" ?\w+", text)]
+        self.text, self.tokens = text, tuple(text[a:b] for a, b in places)
+        self.token_ids = tuple(range(len(places)))
         tokenizer = SimpleNamespace(
-            ids=lambda text: [], spelled=lambda n: self.tokens[n].encode(), special_ids=frozenset()
+            offsets=lambda text: (list(self.token_ids), places), special_ids=frozenset()
         )
         self.model = SimpleNamespace(config=MODEL.config, name="fake", tokenizer=tokenizer)
 

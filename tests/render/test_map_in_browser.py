@@ -139,9 +139,16 @@ def test_a_reader_moves_with_the_keys_and_hears_where_they_are(ask):
     at("head").value = 3;
     at("head").dispatchEvent(new Event("change"));
     choose(2, 5);
-    const ink = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-    return { heard, last: said()[0], named: at("named").textContent, drawn: ink.some(Boolean),
-             bars: at("largest").children.length, wrong: at("trouble").hidden };
+    const [last, named] = [said()[0], at("named").textContent];
+    press("0");
+    const shade = (i, j) => {
+      const [x, y] = middle({ i, j });
+      return Array.from(ink.getImageData(x - size / 4, y - size / 4, 1, 1).data);
+    };
+    const shades = [shade(4, 2), shade(20, 21)];
+    show(0);
+    shades.push(shade(4, 2), shade(2, 4));
+    return { heard, last, named, shades, bars: at("largest").children.length, fine: at("trouble").hidden };
     """
     given = several()
     tokens = [f"t{n}" for n in range(T)]
@@ -161,7 +168,13 @@ def test_a_reader_moves_with_the_keys_and_hears_where_they_are(ask):
     assert sizes[2] < sizes[3] < sizes[4]
     assert sizes[5] == sizes[0]
     assert found["last"] == at(2, 5, given[3])
-    assert (found["named"], found["bars"], found["drawn"], found["wrong"]) == (given[3].name, 12, True, True)
+    assert (found["named"], found["bars"], found["fine"]) == (given[3].name, 3, True)
+    # the blue of the maps, as opaque as the root of the weight in 255 steps; grey where hidden
+    dense = [given[3].weights.dense[4, 2], given[3].weights.dense[20, 21], weights[4, 2]]
+    for (*colour, opacity), weight in zip(found["shades"], dense, strict=False):
+        assert opacity == int(255 * weight**0.5)
+        assert colour == pytest.approx([47, 125, 225], abs=255 / opacity)
+    assert found["shades"][3] == pytest.approx([128, 128, 128, 0.14 * 255], abs=4)
 
 
 def test_hostile_tokens_stay_text(ask):

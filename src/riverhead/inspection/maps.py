@@ -183,9 +183,9 @@ def window(reading: Reading, said: str, axis: str) -> range:
 
 
 def _place(reading: Reading, said: str, axis: str, end: bool = False) -> range:
-    """The tokens of a word, or the one with this number; as an end a number stands for the one before."""
+    """The tokens of a word, or the one with this number; as an end that one is no longer there."""
     if said.isascii() and said.isdecimal() and len(said) < 10:
-        return range(int(said) - end, int(said) + 1 - end)
+        return range(int(said), int(said) + (not end))
     try:
         word = find(words_read(reading.model.tokenizer, reading.text, reading.token_ids), said)
     except InputError as wrong:
