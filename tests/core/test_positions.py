@@ -32,6 +32,18 @@ def test_rope_turns_complex_numbers(pairs, dtype, tolerance):
 
 
 @pytest.mark.parametrize("pairs", LAYOUTS)
+def test_divisors_slow_each_pair_down(pairs):
+    x, divisors = np.random.default_rng(6).standard_normal((5, 6)), [1.0, 2.5, 8.0]
+    found = rope(x, pairs=pairs, offset=3, base=19.0, divisors=divisors)
+    for t in range(5):
+        for i, (a, b) in enumerate(LAYOUTS[pairs](6)):
+            angle = (3 + t) / 19.0 ** (2 * i / 6) / divisors[i]
+            turned = complex(x[t, a], x[t, b]) * cmath.exp(1j * angle)
+            np.testing.assert_allclose([found[t, a], found[t, b]], [turned.real, turned.imag], atol=1e-14)
+    np.testing.assert_array_equal(rope(x, pairs=pairs, divisors=np.ones(3, np.float32)), rope(x, pairs=pairs))
+
+
+@pytest.mark.parametrize("pairs", LAYOUTS)
 def test_scores_after_rope_depend_on_the_distance_alone(pairs):
     q, k = np.random.default_rng(1).standard_normal((2, 1, 10))
 
@@ -138,6 +150,16 @@ def test_alibi_falls_with_distance_on_both_sides_and_stands_at_the_end():
             lambda: rope(np.ones((3, 4)), base=0),
             InputError,
             "base is 0; it must be a finite number greater than 0",
+        ),
+        (
+            lambda: rope(np.ones((3, 4)), divisors=np.ones(3)),
+            ShapeError,
+            "divisors is (3,); it has one number a pair of components, (2,)",
+        ),
+        (
+            lambda: rope(np.ones((3, 4)), divisors=[1.0, 0.0]),
+            InputError,
+            "divisors run from 0.0 to 1.0; each must be finite and above 0",
         ),
         (lambda: rope(np.ones((3, 4), int)), DtypeError, "x is int64"),
         (lambda: sinusoidal(3, 5), ShapeError, "d_model is 5; it must be even"),
