@@ -43,7 +43,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.Cap
 
 def test_one_head_off_shows_odds_loss_and_tokens(run) -> None:
     page = run("abcde", "--head", "L0.H1")[0]
-    assert "without L0.H1" in page
+    assert page.startswith("Without L0.H1: ")
     assert re.search(r"odds, KL in nats +0\.\d{4}\n", page)
     assert re.search(r"loss, nats a token +\d+\.\d{4} +\d+\.\d{4} +[+−]\d+\.\d{4}\n", page)
     assert len(re.findall(r'^ +[1-3]  "[c-e]" ', page, re.M)) == 3

@@ -194,7 +194,7 @@ def test_a_model_that_predicts_nothing_has_vectors_that_move_and_no_odds(bert: M
     assert ranking.heads[14].vector_change == pytest.approx(effect.vector_change, abs=CLOSE)
     assert ranking.heads[14].kl_nats is None
     for page in (render(effect.scene(), "text"), render(ranking.scene(), "text")):
-        assert "small predicts no next token" in page
+        assert "The model predicts no next token" in page
         assert "nats" not in page
 
 

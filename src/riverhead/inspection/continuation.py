@@ -133,7 +133,7 @@ class Continuation(Displayable):
             named: list[tuple[Cell, Cell]] = [(quoted(step.token), fixed(step.probability))]
             rows += [(*name, *row) for name, row in zip_longest(named, step.cells(), fillvalue=(None, None))]
         looks = Table(("new token", "p", "its query looked at", "", "weight", "habit"), tuple(rows))
-        return Scene(f"{self.model} continues a text", (looks, *self.summary().parts))
+        return Scene(f"Token by token: {self.model}", (looks, *self.summary().parts))
 
     def summary(self) -> Scene:
         """Lay out the whole text, the KV cache step by step, and what the numbers are."""
@@ -143,7 +143,7 @@ class Continuation(Displayable):
         columns = ("KV cache: read", "tokens", "appended", "bytes held", "as MHA", "as MQA")
         cache = Table(columns, tuple(map(_cache_cells, self.steps)))
         notes = (Text((note,), role="note") for note in (*self._about_bytes(), *NOTES))
-        return Scene(f"{self.model}: {len(self.steps)} tokens", (text, cache, *notes))
+        return Scene(f"{len(self.steps)} new tokens: {self.model}", (text, cache, *notes))
 
     def _about_bytes(self) -> Iterator[str]:
         c, last = self.config, self.steps[-1].cache

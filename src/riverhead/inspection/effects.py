@@ -25,7 +25,7 @@ MODES: dict[Mode, str] = {
 ODDS = "odds moved = KL divergence in nats of the odds after the last token, from those with every head"
 LOSS = "loss = −ln p of each token given those before it, the first apart; of the text, their mean"
 VECTORS = "vectors moved = ‖x′ − x‖ / ‖x‖ of a token's final vector; of the text, the mean over its tokens"
-NO_ODDS = "{model} predicts no next token: it has no odds and no loss"
+NO_ODDS = "The model predicts no next token: it has no odds and no loss"
 WHOSE = "Each effect is one in this model, on this text"
 
 
@@ -88,30 +88,28 @@ class Effect(Displayable):
 
     def scene(self) -> Scene:
         """Lay out what moved in all, the next tokens, and the tokens that changed most."""
-        tables = [Table(("", "with", "without", "moved"), tuple(self._totals()), excerpt(self.text))]
-        if self.next_token:
-            tables.append(
-                Table(("next token", "with", "without", "moved"), tuple(map(_odds, self.next_token)))
-            )
-        if most := self.moved_most():
-            what = "vectors" if self.kl_nats is None else "losses"
-            tables.append(Table((f"{what} that moved most", "with", "without", "moved"), _losses(most)))
-        notes = (Text((note,), role="note") for note in notes_on(self.model, self.mode, self.kl_nats))
-        return Scene(f"{self.model} without {', '.join(self.heads)}", (*tables, *notes))
+        tables = self._losses() if self.vector_change is None else self._vectors(self.vector_change)
+        notes = (Text((note,), role="note") for note in notes_on(self.mode, self.kl_nats))
+        return Scene(f"Without {', '.join(self.heads)}: {self.model}", (*tables, *notes))
 
-    def _totals(self) -> Iterator[tuple[Cell, ...]]:
-        if self.kl_nats is not None:
-            yield "odds, KL in nats", None, None, fixed(self.kl_nats, DECIMALS)
+    def _losses(self) -> Iterator[Table]:
+        sides = ("with", "without", "moved")
+        totals: list[tuple[Cell, ...]] = [
+            ("odds, KL in nats", None, None, fixed(self.kl_nats or 0, DECIMALS))
+        ]
         if self.loss_nats is not None and self.loss_without_nats is not None:
-            before, after = self.loss_nats, self.loss_without_nats
-            yield (
-                "loss, nats a token",
-                fixed(before, DECIMALS),
-                fixed(after, DECIMALS),
-                signed(after - before, DECIMALS),
-            )
-        if self.vector_change is not None:
-            yield "vectors moved", None, None, fixed(self.vector_change, DECIMALS)
+            totals.append(("loss, nats a token", *_pair(self.loss_nats, self.loss_without_nats, DECIMALS)))
+        yield Table(("", *sides), tuple(totals), excerpt(self.text))
+        odds = ((quoted(x.token), *_pair(x.probability, x.probability_without)) for x in self.next_token)
+        yield Table(("next token", *sides), tuple(odds))
+        if most := self.moved_most():
+            losses = ((_name(x), *_pair(x.loss_nats or 0, x.loss_without_nats or 0)) for x in most)
+            yield Table(("losses that moved most", *sides), tuple(losses))
+
+    def _vectors(self, mean: float) -> Iterator[Table]:
+        moved = ((_name(token), fixed(token.change or 0, DECIMALS)) for token in self.moved_most())
+        total = ("the mean of all tokens", fixed(mean, DECIMALS))
+        yield Table(("vectors that moved most", "moved"), (*moved, total), excerpt(self.text))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row per token, for CSV."""
@@ -122,9 +120,9 @@ class Effect(Displayable):
         return asdict(self)
 
 
-def notes_on(model: str, mode: Mode, kl_nats: float | None) -> tuple[str, ...]:
+def notes_on(mode: Mode, kl_nats: float | None) -> tuple[str, ...]:
     """Say what the numbers are; ``kl_nats`` is None for a model that has no odds."""
-    numbers = (ODDS, LOSS) if kl_nats is not None else (NO_ODDS.format(model=model), VECTORS)
+    numbers = (ODDS, LOSS) if kl_nats is not None else (NO_ODDS, VECTORS)
     return MODES[mode], *numbers, WHOSE
 
 
@@ -138,17 +136,9 @@ def signed(value: float, decimals: int) -> Number:
     return Number(value, f"+{number}") if value > 0 else number
 
 
-def _odds(token: NextToken) -> tuple[Cell, ...]:
-    before, after = token.probability, token.probability_without
-    return quoted(token.token), fixed(before), fixed(after), signed(after - before, 3)
+def _pair(before: float, after: float, decimals: int = 3) -> tuple[Cell, ...]:
+    return fixed(before, decimals), fixed(after, decimals), signed(after - before, decimals)
 
 
-def _losses(tokens: tuple[TokenEffect, ...]) -> tuple[tuple[Cell, ...], ...]:
-    def cells(token: TokenEffect) -> tuple[Cell, ...]:
-        name = f"{token.position}  {quoted(token.token)}"
-        if token.loss_nats is None or token.loss_without_nats is None:
-            return name, None, None, fixed(token.vector_change or 0, DECIMALS)
-        change = token.loss_without_nats - token.loss_nats
-        return name, fixed(token.loss_nats), fixed(token.loss_without_nats), signed(change, 3)
-
-    return tuple(map(cells, tokens))
+def _name(token: TokenEffect) -> str:
+    return f"{token.position}  {quoted(token.token)}"

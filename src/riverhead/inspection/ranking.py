@@ -74,13 +74,13 @@ class Ranking(Displayable):
         by = chosen(by, self.measured)
         ranked = self.by(by)[: count("n", n)]
         columns = ("", *(COLUMNS[what] for what in self.measured))
-        notes = list(notes_on(self.model, self.mode, self.heads[0].kl_nats))
+        notes = list(notes_on(self.mode, self.heads[0].kl_nats))
         if len(ranked) < len(self.heads):
             notes.insert(0, f"Shown: the {len(ranked)} heads of {len(self.heads)} that move the {by} most")
         table = Table(columns, tuple(map(self._cells, ranked)), excerpt(self.text))
         parts: list[Part] = [table, self._picture(by)]
         parts += [Text((note,), role="note") for note in notes]
-        return Scene(f"{self.model} without each of its heads", tuple(parts))
+        return Scene(f"Each head off in turn: {self.model}", tuple(parts))
 
     def rows(self, by: By | None = None) -> list[dict[str, Any]]:
         """Return a row per head, ranked, for CSV."""
