@@ -161,7 +161,7 @@ def test_a_small_window_has_its_numbers_and_nothing_where_hidden():
     )
     assert matrix.cells[2][1].value == pytest.approx(weights[4, 2])
     assert isinstance(note, Text)
-    assert "riverhead show TEXT --head L1.H2" in note.runs[0]
+    assert "riverhead show TEXT --model fake --head L1.H2" in note.runs[0]
 
 
 def test_a_large_window_shows_the_largest_weight_of_each_cell():

@@ -81,7 +81,7 @@ class HeadMaps(Displayable):
             if len(self.heads) > 1:
                 parts.append(Text((head.name,), "heading"))
             parts.append(self._drawn(head, rows, keys, size))
-        return Scene(self.title, (*parts, Text((NOTE.format(head=self.heads[0].name),), "note")))
+        return Scene(self.title, (*parts, Text((NOTE.format(model=self.model, head=self.heads[0].name),), "note")))
 
     def _drawn(self, head: HeadMap, rows: range, keys: range, size: int) -> Part:
         A = head.weights
@@ -116,8 +116,8 @@ class HeadMaps(Displayable):
 
 
 NOTE = (
-    "A weight alone is no finding: riverhead show TEXT --head {head} sets habit, swap and what happens "
-    "without the head beside it."
+    "A weight alone is no finding: riverhead show TEXT --model {model} --head {head} sets habit, swap "
+    "and what happens without the head beside it."
 )
 
 
