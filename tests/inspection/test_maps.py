@@ -162,6 +162,8 @@ def test_a_small_window_has_its_numbers_and_nothing_where_hidden():
     assert matrix.cells[2][1].value == pytest.approx(weights[4, 2])
     assert isinstance(note, Text)
     assert "riverhead show TEXT --model fake --head L1.H2" in note.runs[0]
+    (_, note) = maps(13, drawn(causal=False)).scene().parts
+    assert "riverhead show" not in note.runs[0]  # it needs next-token odds
 
 
 def test_a_large_window_shows_the_largest_weight_of_each_cell():

@@ -139,7 +139,7 @@ def test_a_reader_moves_with_the_keys_and_hears_where_they_are(ask):
     at("head").value = 3;
     at("head").dispatchEvent(new Event("change"));
     choose(2, 5);
-    const [last, named] = [said()[0], at("named").textContent];
+    const [last, named, advised] = [said()[0], at("named").textContent, !at("advice").hidden];
     press("0");
     const shade = (i, j) => {
       const [x, y] = middle({ i, j });
@@ -148,7 +148,8 @@ def test_a_reader_moves_with_the_keys_and_hears_where_they_are(ask):
     const shades = [shade(4, 2), shade(20, 21)];
     show(0);
     shades.push(shade(4, 2), shade(2, 4));
-    return { heard, last, named, shades, bars: at("largest").children.length, fine: at("trouble").hidden };
+    const [bars, fine] = [at("largest").children.length, at("trouble").hidden];
+    return { heard, last, named, advised, shades, bars, fine };
     """
     given = several()
     tokens = [f"t{n}" for n in range(T)]
@@ -168,6 +169,7 @@ def test_a_reader_moves_with_the_keys_and_hears_where_they_are(ask):
     assert sizes[2] < sizes[3] < sizes[4]
     assert sizes[5] == sizes[0]
     assert found["last"] == at(2, 5, given[3])
+    assert found["advised"] is False  # the last head is not causal
     assert (found["named"], found["bars"], found["fine"]) == (given[3].name, 3, True)
     # the blue of the maps, as opaque as the root of the weight in 255 steps; grey where hidden
     dense = [given[3].weights.dense[4, 2], given[3].weights.dense[20, 21], weights[4, 2]]

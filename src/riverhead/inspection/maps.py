@@ -81,7 +81,8 @@ class HeadMaps(Displayable):
             if len(self.heads) > 1:
                 parts.append(Text((head.name,), "heading"))
             parts.append(self._drawn(head, rows, keys, size))
-        return Scene(self.title, (*parts, Text((NOTE.format(model=self.model, head=self.heads[0].name),), "note")))
+        note = NOTE + self.heads[0].causal * ADVICE.format(model=self.model, head=self.heads[0].name)
+        return Scene(self.title, (*parts, Text((note,), "note")))
 
     def _drawn(self, head: HeadMap, rows: range, keys: range, size: int) -> Part:
         A = head.weights
@@ -115,9 +116,11 @@ class HeadMaps(Displayable):
         return {head.name: head.weights[_slice(rows), _slice(keys)] for head in self.heads}
 
 
-NOTE = (
-    "A weight alone is no finding: riverhead show TEXT --model {model} --head {head} sets habit, swap "
-    "and what happens without the head beside it."
+NOTE = "A weight alone is no finding: a head may look at a place whatever the word."
+# what happens without the head is measured in next-token odds, which only a causal model has
+ADVICE = (
+    " riverhead show TEXT --model {model} --head {head} sets habit, swap and what happens without the head "
+    "beside it."
 )
 
 

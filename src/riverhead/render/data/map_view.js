@@ -67,6 +67,7 @@ function show(n) {
   head = page.heads[n];
   at("head").value = n;
   at("named").textContent = head.name;
+  at("advice").hidden = !head.causal; // it is measured in next-token odds
   whole = null;
   moveTo(origin.i, origin.j, size);
   choose(cursor.i, cursor.j);
