@@ -96,7 +96,9 @@ def write_llama(
     if chat_template is not None:
         writer.add_chat_template(chat_template)
     for name, tensor in tensors.items():
-        if kind := (kinds or {}).get(name):
+        if name.endswith("@bias"):
+            writer.add_tensor(name.replace("@bias", ".bias"), tensor)
+        elif kind := (kinds or {}).get(name):
             writer.add_tensor(f"{name}.weight", gguf.quantize(tensor, kind), raw_dtype=kind)
         else:
             writer.add_tensor(f"{name}.weight", tensor)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import tokenizers
-from tokenizers import processors
 
 from riverhead.errors import ModelError
 from riverhead.transformer.tokens import FALLBACK, spelling_of
@@ -25,6 +24,7 @@ def tokenizer_of(
 ) -> tuple[tokenizers.Tokenizer, dict[str, Any]]:
     """Read tokenizer.json, and from config.json and tokenizer_config.json what else belongs to texts.
 
+    What stands around a text is tokenizer.json's alone, as in transformers 5: flags beside it are older.
     Raises `ModelError` for a file that is none, or a vocabulary that would lose parts of a text unsaid.
     """
     try:
@@ -38,8 +38,6 @@ def tokenizer_of(
     unknown_id = _unknown_id(path, backend)
     _check(path, backend, unknown_id)
     ids = {name: _special(name, backend, config, facts) for name in ("bos", "eos")}
-    if facts.get("add_bos_token") is not None or facts.get("add_eos_token") is not None:
-        _surround(path, backend, facts, ids)
     text = {"bos_id": ids["bos"], "eos_id": ids["eos"], "chat_template": _template(facts, template)}
     return backend, text | {"unknown_id": unknown_id}
 
@@ -79,21 +77,6 @@ def _special(name: str, backend: tokenizers.Tokenizer, config: Json, facts: Json
     if type(first) is not int or not 0 <= first < 1 << 31 or backend.id_to_token(first) is None:
         return None
     return first
-
-
-def _surround(path: Path, backend: tokenizers.Tokenizer, facts: Json, ids: Mapping[str, int | None]) -> None:
-    """Put the first and the last token around every text as the facts say, whatever tokenizer.json says."""
-    wanted = [name for name in ("bos", "eos") if facts.get(f"add_{name}_token")]
-    tokens = {}
-    for name in wanted:
-        if (token_id := ids[name]) is None:
-            raise ModelError(f"{path.parent}: add_{name}_token is true, but there is no {name}_token")
-        tokens[name] = (backend.id_to_token(token_id), token_id)
-    single = [tokens[name][0] if name in tokens else None for name in ("bos", "eos")]
-    template = [piece for piece in (single[0], "$A", single[1]) if piece is not None]
-    backend.post_processor = processors.TemplateProcessing(
-        single=template, special_tokens=list(dict.fromkeys(tokens.values()))
-    )
 
 
 def _template(facts: Json, template: str | None) -> str | None:
