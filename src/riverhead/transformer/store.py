@@ -177,9 +177,11 @@ def locate(
     if NAME.fullmatch(text) and (text in KNOWN or _stored(text)):
         return path(text)
     place = Path(text).expanduser().absolute()
-    if (place / MANIFEST).is_file() and (stored := read_stored(place)) and not stored.problem:
+    if (place / MANIFEST).is_file() and (stored := read_stored(place)):
+        if stored.problem:
+            raise ModelError(f"{place} cannot be used: {stored.problem}; add or fetch the model again")
         return place
-    if (place / MANIFEST).is_file() or not is_model(place):
+    if not is_model(place):
         raise NotFetchedError(_how_to_get(text))
     files = originals(place)
     _array_bytes(place)  # before files that cannot be used are hashed
