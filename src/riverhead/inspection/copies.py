@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from riverhead.core import attention, kernel
+from riverhead.core.inputs import Options
+from riverhead.core.job import job_of
+
 __all__ = ["LayerWeights", "copies", "on_copies"]
 
-BLOCK = 1 << 22  # weights that are made at once: 16 MB
+FEW = 32  # keys
+MASK = 1 << 24  # bytes of a mask, where a window needs one
 
 Array = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -19,40 +24,49 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LayerWeights:
-    """What any weight of a layer follows from; heads stand by the kv head they read."""
+    """What any weight of a layer follows from; query head h reads kv head h // (H // G)."""
 
-    q: Array  # (G, H // G, T, d_k)
-    k: Array  # (G, 1, T, d_k)
-    lse: Array  # (G, H // G, T)
+    q: Array  # (H, T, d_k)
+    k: Array  # (G, T, d_k)
+    lse: Array  # (H, T)
     scale: float
     window: int | None
 
     @classmethod
     def of(cls, q: Array, k: Array, lse: Array, options: dict[str, Any]) -> LayerWeights:
-        """Return them for q (H, T, d_k), k (G, T, d_k), lse (H, T), and what `Config.attention` says."""
-        G, T, d_k = k.shape
-        grouped = q.reshape(G, -1, T, d_k), k[:, None], lse.reshape(G, -1, T)
-        return cls(*grouped, options["scale"], options["window"])
+        """Return them for a layer whose `Config.attention` is ``options``."""
+        return cls(q, k, lse, options["scale"], options["window"])
 
     def along(self, queries: slice, keys: slice) -> Array:
         """Return each query's weight on its key, one for one or all on one, (H, n); 0 beyond the window."""
-        dots = np.einsum("ghid,ghid->ghi", self.q[:, :, queries], self.k[:, :, keys])
-        weights: Array = np.exp(dots * np.float32(self.scale) - self.lse[..., queries])
+        group = len(self.q) // len(self.k)
+        k = self.k[:, keys].repeat(group, axis=0)
+        dots = np.einsum("hid,hid->hi", self.q[:, queries], k)
+        weights: Array = np.exp(dots * np.float32(self.scale) - self.lse[:, queries])
         if self.window is not None:
-            at = np.arange(self.q.shape[2])
-            weights[..., np.abs(at[queries] - at[keys]) >= self.window] = 0
-        return weights.reshape(-1, weights.shape[-1])
+            at = np.arange(self.q.shape[1])
+            weights[:, np.abs(at[queries] - at[keys]) >= self.window] = 0
+        return weights
 
-    def between(self, queries: Places, keys: Places, seen: NDArray[np.bool_]) -> Array:
-        """Return the weights of queries (C, n) on keys (C, m), (H, C, n, m), 0 where not ``seen`` (n, m)."""
-        dots = self.q[:, :, queries] @ self.k[:, :, keys].swapaxes(-1, -2)  # (G, H // G, C, n, m)
-        dots *= np.float32(self.scale)
-        dots -= self.lse[:, :, queries][..., None]
+    def on_earlier(self, queries: Places, keys: Places) -> Array:
+        """Return each query's weight on all keys (C, m) up to its own column, (C, H, n).
+
+        The queries (C, n) are the last n of m columns. A sum of weights is exp(lse of those keys − lse), and
+        that the fused pass over these keys alone gives; with few keys its tiles would be mostly empty.
+        """
+        within = None
         if self.window is not None:
-            seen = seen & (np.abs(queries[..., None] - keys[:, None, :]) < self.window)
-        np.copyto(dots, -np.inf, where=~seen)
-        weights: Array = np.exp(dots, out=dots)
-        return weights.reshape(-1, *dots.shape[2:])
+            within = np.abs(queries[:, None, :, None] - keys[:, None, None, :]) < self.window
+        q, k = self.q[:, queries].swapaxes(0, 1), self.k[:, keys].swapaxes(0, 1)  # (C, H, n, d_k)
+        nothing = np.zeros((*k.shape[:-1], 1), np.float32)
+        lse = self.lse[:, queries].swapaxes(0, 1)  # (C, H, n)
+        how: Options = {"scale": self.scale, "causal": True, "mask": within}
+        if keys.shape[1] < FEW:
+            scores = attention(q, k, nothing, **how).scores  # (C, H, n, m)
+            few: Array = np.exp(scores - lse[..., None]).sum(axis=-1)
+            return few
+        weights: Array = np.exp(kernel.run(job_of(q, k, nothing, **how), statistics=False)["lse"] - lse)
+        return weights
 
 
 def copies(token_ids: NDArray[np.intp]) -> list[Places]:
@@ -72,21 +86,12 @@ def on_copies(weights: LayerWeights, places: Sequence[Places], behind: int) -> N
     ``behind`` is 0 for the copies themselves, 1 for what followed them: for a query at i with a copy at
     j < i that is j + 1, which may be i itself. Olsson et al. 2022, "In-context Learning and Induction Heads".
     """
-    n_heads = weights.lse.shape[0] * weights.lse.shape[1]
-    total = np.zeros(n_heads)
+    total = np.zeros(len(weights.q))
     for group in places:
-        for some, rows in _blocks(group.shape, n_heads):
-            queries, keys = group[some, 1:][:, rows], group[some, : rows.stop] + behind
-            earlier = np.arange(rows.start, rows.stop)[:, None] >= np.arange(rows.stop)
-            total += weights.between(queries, keys, earlier).sum(axis=(1, 2, 3), dtype=np.float64)
+        queries, keys = group[:, 1:], group[:, :-1] + behind
+        n = queries.shape[1]
+        rows = n if weights.window is None else max(1, MASK // keys.size)
+        for at in range(0, n, rows):
+            found = weights.on_earlier(queries[:, at : at + rows], keys[:, : at + rows])
+            total += found.sum(axis=(0, 2), dtype=np.float64)
     return total
-
-
-def _blocks(shape: tuple[int, ...], n_heads: int) -> Iterator[tuple[slice, slice]]:
-    """Cut (n_tokens, n), tokens that stand n times and the n - 1 queries of each, into small blocks."""
-    n_tokens, n = shape
-    tokens = max(1, BLOCK // (n_heads * n * n))
-    rows = n - 1 if tokens > 1 else max(1, BLOCK // (n_heads * n))
-    for at in range(0, n_tokens, tokens):
-        for first in range(0, n - 1, rows):
-            yield slice(at, at + tokens), slice(first, min(first + rows, n - 1))

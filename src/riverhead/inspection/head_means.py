@@ -126,7 +126,7 @@ def _surprise(A: AttentionMap, habit: Habit, layer: int) -> tuple[Means, Means]:
         largest = beyond.max(axis=-1)
         asked = np.isfinite(largest)
         asked[0] = False
-        more = keys[:, -1] >= 0  # there may be keys that were not kept
+        more = (keys[:, -1] >= 0) & (len(queries) > TOP)  # there may be keys that were not kept
         slack = np.where(more, np.maximum(weights[:, -1] - largest, 0), 0)
         both = largest[asked], slack[asked]
         found.append([x.sum(dtype=np.float64) / (len(x) or np.nan) for x in both])

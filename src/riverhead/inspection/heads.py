@@ -11,19 +11,19 @@ import numpy as np
 
 from riverhead.display import Displayable
 from riverhead.errors import InputError
+from riverhead.inspection.findings import excerpt
 from riverhead.inspection.habit import BY_PLACE, NEAR, Say, habit_of, silent, window_of
 from riverhead.inspection.head_means import TOP, HeadMeans, head_means
 from riverhead.inspection.head_row import COLUMNS, HeadRow, column_of, condition
 from riverhead.inspection.labels import Label, label_rules, labels_of
-from riverhead.numbers import fixed, significant
+from riverhead.inspection.one_word import title_of
+from riverhead.numbers import fixed, plain, significant
 from riverhead.scene import Axis, Cell, Heatmap, Part, Scene, Table, Text
 from riverhead.transformer import Model, Reading, head_name
-from riverhead.transformer.known import KNOWN
 
 __all__ = ["Heads", "heads"]
 
 SHOWN = 12  # rows of a sheet where nothing else was asked for
-TITLE = 60  # characters of the text that stand above the table
 ON_A_SHEET = (  # what matters most first: a terminal may have room for no more
     *("surprise", "first", "last", "previous", "next", "self", "near", "duplicate", "induction"),
     *("entropy", "distance"),
@@ -102,14 +102,14 @@ class Heads(Displayable):
         shown, notes = self.rows[:n], self.notes
         if len(shown) < len(self.rows):
             notes = (f"Shown: {len(shown)} of {len(self.rows)} heads", *notes)
-        tokens = Text((f"“{_short(self.text)}”, {self.n_tokens:,} tokens",))
+        tokens = Text((f"“{excerpt(self.text)}”, {self.n_tokens:,} tokens",))
         parts: list[Part] = [tokens, self._summary(), *([above] if above else []), self._table(shown)]
         parts += [Text((note,), role="note") for note in notes]
         return Scene(f"Every head of {self.model}", tuple(parts))
 
     def _summary(self) -> Table:
         counts = Counter(row.label for row in self.rows)
-        rows = tuple((label, str(counts[label]), rule) for label, rule in self.labels)
+        rows = tuple((label, plain(counts[label]), rule) for label, rule in self.labels)
         return Table(("label", "heads", "in plain text"), rows)
 
     def _table(self, rows: tuple[HeadRow, ...]) -> Table:
@@ -141,7 +141,7 @@ def heads(
     means = head_means(model, np.array(ids, np.intp), habit, off=off, progress=progress)
     slack = float(means.slack.max())
     return Heads(
-        model=KNOWN[model.name].title if model.name in KNOWN else model.name,
+        model=title_of(model),
         text=text,
         n_tokens=len(ids),
         n_layers=model.config.n_layers,
@@ -180,7 +180,7 @@ def _number(means: HeadMeans, field: str, layer: int, head: int) -> float | None
 
 def _notes(model: Model, means: HeadMeans, T: int, n_off: int) -> Iterator[str]:
     yield "Means over the text's queries, the first token's apart; entropy in nats, distance in tokens"
-    yield f"previous, near (within {NEAR} tokens, oneself too): over queries with the first token farther away"
+    yield f"previous, near (within {NEAR} tokens, oneself too): over queries with the first token farther off"
     copied = f"over the {means.n_copied:,} queries that have a copy" if means.n_copied else "here are none"
     yield f"duplicate, induction: on earlier copies of the query's token, on what followed them; {copied}"
     yield _about_surprise(float(means.slack.max()))
@@ -215,11 +215,6 @@ def _at_most(value: float) -> str:
 def _cell(row: HeadRow, column: str) -> Cell:
     value = row.number(column)
     return "—" if value is None else fixed(value, COLUMNS[column].decimals)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= TITLE else f"{line[: TITLE - 1]}…"
 
 
 def _why_absent(column: str) -> str:
