@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -22,6 +22,7 @@ PLAIN = {
 
 
 @given(hnp.arrays(np.float32, 13, elements=NUMBERS))
+@settings(deadline=None)
 def test_erf_is_that_of_the_library(x: np.ndarray) -> None:
     # 8e-9 between its lines, and two roundings of at most 2⁻²⁴ = 6e-8 below 1
     np.testing.assert_allclose(erf(x), [math.erf(value) for value in x], rtol=0, atol=1.3e-7)
@@ -35,6 +36,7 @@ def test_erf_at_every_line_and_at_the_ends() -> None:
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
 @given(x=hnp.arrays(np.float32, 7, elements=NUMBERS))
+@settings(deadline=None)
 def test_activations_are_their_formulas(name: str, x: np.ndarray) -> None:
     before = x.copy()
     # 1 + erf is off by 2e-7 in all, silu's and tanh's exponent by |x|·2⁻²⁴ of itself where it still counts
