@@ -28,7 +28,7 @@ TOKENS = [HOSTILE[n % len(HOSTILE)] for n in range(T)]
 
 # Leaves in the document what it finds, or what went wrong.
 PROBE = """
-ready.then(() => { %s }).then(
+ready.then(async () => { %s }).then(
   (found) => document.body.append(element("pre", "found:" + JSON.stringify(found) + ":found")),
   (error) => document.body.append(element("pre", "failed: " + error)));
 """
@@ -145,8 +145,11 @@ def test_a_reader_moves_with_the_keys_and_hears_where_they_are(ask):
       const [x, y] = middle({ i, j });
       return Array.from(ink.getImageData(x - size / 4, y - size / 4, 1, 1).data);
     };
+    const drawn = async () => { while (working) await new Promise(requestAnimationFrame); };
+    await drawn();
     const shades = [shade(4, 2), shade(20, 21)];
     show(0);
+    await drawn();
     shades.push(shade(4, 2), shade(2, 4));
     const [bars, fine] = [at("largest").children.length, at("trouble").hidden];
     return { heard, last, named, advised, shades, bars, fine };
