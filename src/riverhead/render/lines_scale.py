@@ -90,16 +90,20 @@ def scale(values: Iterable[float], log: bool, whole: bool = False) -> Scale:
 
 
 def _step(low: float, high: float, most: int) -> Decimal:
-    """The smallest round step of which at most ``most`` multiples lie between."""
+    """The smallest round step that has at most ``most`` multiples from ``low`` to ``high``."""
     power = math.floor(math.log10(high - low)) - 1
     steps = (Decimal(m).scaleb(power + k) for k in range(4) for m in STEPS)
-    return next(step for step in steps if (high - low) / float(step) <= max(most - 1, 1) + 1e-9)
+    return next(step for step in steps if len(_inside(low, high, step)) <= most)
+
+
+def _inside(low: float, high: float, step: Decimal) -> range:
+    """Which multiples of ``step`` lie between."""
+    return range(math.ceil(low / float(step) - 1e-9), math.floor(high / float(step) + 1e-9) + 1)
 
 
 def _multiples(low: float, high: float, most: int) -> Iterator[float]:
     step = _step(low, high, most)
-    first, last = math.ceil(low / float(step) - 1e-9), math.floor(high / float(step) + 1e-9)
-    return (float(k * step) for k in range(first, last + 1))
+    return (float(k * step) for k in _inside(low, high, step))
 
 
 def _texts(values: list[float]) -> list[str]:
