@@ -478,3 +478,11 @@ def test_the_sheet_of_two_models_names_both(tmp_path: Path, plain: str) -> None:
     assert isinstance(found, Comparison) is False
     with pytest.raises(InputError, match="the text has no word with another before it"):
         compare_models(one, one, "bank")
+
+
+def test_models_that_cut_a_text_differently_have_no_heads_in_common(tmp_path: Path, plain: str) -> None:
+    one, other = small_model(folder(tmp_path, "a")), small_model(folder(tmp_path, "b"))
+    other.__dict__["tokenizer"] = SmallTokenizer(opens=True)
+    found = compare_models(one, other, A)
+    assert found.same is None
+    assert any("different tokens" in note for note in found.notes)
