@@ -179,8 +179,8 @@ def test_a_text_of_one_token_has_odds_and_no_loss(llama: Model) -> None:
 
 
 def test_a_model_that_predicts_nothing_has_vectors_that_move_and_no_odds(bert: Model) -> None:
-    effect, ids = without(bert, TEXT, ["L1.H4"]), bert.tokenize(TEXT)
-    before, after = (bert.run([ids], without=[off]).final[0].astype(np.float64) for off in ([], [(1, 4)]))
+    effect, ids = without(bert, TEXT, ["L2.H4"]), bert.tokenize(TEXT)
+    before, after = (bert.run([ids], without=[off]).final[0].astype(np.float64) for off in ([], [(2, 4)]))
     moved = [
         math.sqrt(math.fsum((b - a) ** 2 for a, b in zip(*pair, strict=True)))
         / math.sqrt(math.fsum(a**2 for a in pair[0]))
@@ -191,8 +191,8 @@ def test_a_model_that_predicts_nothing_has_vectors_that_move_and_no_odds(bert: M
     assert (effect.kl_nats, effect.loss_nats, effect.next_token) == (None, None, ())
     ranking = rank(bert, TEXT)
     assert ranking.measured == ("vectors",)
-    assert ranking.heads[14].vector_change == pytest.approx(effect.vector_change, abs=CLOSE)
-    assert ranking.heads[14].kl_nats is None
+    assert ranking.heads[24].vector_change == pytest.approx(effect.vector_change, abs=CLOSE)
+    assert ranking.heads[24].kl_nats is None
     for page in (render(effect.scene(), "text"), render(ranking.scene(), "text")):
         assert "The model predicts no next token" in page
         assert "nats" not in page
