@@ -216,6 +216,25 @@ def test_of_a_hundred_thousand_points_every_column_keeps_its_lows_and_highs(log)
     }
 
 
+def test_thinning_keeps_the_widest_band_of_every_column_beside_its_lows_and_highs():
+    rng = random.Random(11)
+    points = [(n, rng.gauss(0, 1)) for n in range(1009)]
+    spread = [(y - rng.random() * 9, y + rng.random() * 9) for _, y in points]
+    found = chart(Lines((Line("a", tuple(points), spread=tuple(spread)),), "x", "y"), 13)
+    (piece,) = found.curves[0].pieces
+    assert len(piece) < 1009
+    for column in range(13):
+        every = [n for n in range(1009) if int(found.x.share(n) * 13) == column]
+        for pick, values in (
+            (min, [y for _, y in points]),
+            (max, [y for _, y in points]),
+            (min, [low for low, _ in spread]),
+            (max, [high for _, high in spread]),
+        ):
+            wanted = pick(every, key=values.__getitem__)
+            assert any(spot.x == found.x.share(wanted) for spot in piece)
+
+
 def test_a_line_that_runs_to_and_fro_is_thinned_too():
     points = [(n % 2, math.sin(n)) for n in range(20_000)]
     points[11_013] = (0, 17.0)
