@@ -160,6 +160,7 @@ def test_rows_are_sorted_by_any_column_and_those_without_a_number_come_last(few_
         ("first>=0.2", lambda row: row.first_weight >= 0.2),
         (" entropy < 1.5 ", lambda row: row.entropy_nats < 1.5),
         ("layer=1", lambda row: row.layer == 1),
+        ("head<2", lambda row: row.head < 2),
         ("head<=2", lambda row: row.head <= 2),
         ("label=none", lambda row: row.label == "none"),
         ("next>0", lambda row: False),
