@@ -3,8 +3,9 @@
     OMP_NUM_THREADS=1 python benchmarks/looking.py [ROUNDS [TOKENS [one-word]]]
 
 The model has to be there (riverhead models fetch smollm2). Each run is a process of its own, in turn, so that
-its peak is its own; what is kept with the model is there before the clock starts. The text is the project's own
-pages; with ``one-word`` it is one word over and over: every token a copy of all before, the most there can be.
+its peak is its own; what is kept with the model is there before the clock starts. The text is the project's
+own pages; with ``one-word`` it is one word over and over: every token a copy of all before, the most there
+can be.
 """
 
 from __future__ import annotations
