@@ -536,7 +536,7 @@ def write(name: str, text: str) -> Callable[[Path], object]:
             unlink("tokenizer.json"),
             "no tokenizer.json; in Python: .*AutoTokenizer.*save_pretrained",
         ),
-        (unlink("model.safetensors"), "there is no model.safetensors$"),
+        (unlink("model.safetensors"), "there is no model.safetensors; a model's folder has config"),
         (write("config.json", "{"), "config.json: cannot be read"),
         (write("config.json", "[]"), "config.json: cannot be read: it has to be a JSON object, it is list"),
         (write("config.json", "[" * 100_000), "config.json: cannot be read"),

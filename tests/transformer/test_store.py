@@ -181,7 +181,11 @@ def test_names_that_are_none(tiny: Tiny, name: str) -> None:
             r"file.bin is a pickle: .* never opened; save the model in Python: .*save_pre",
         ),
         ("file.onnx", ModelError, r"file.onnx is of a kind that is not read; save the model in Python"),
-        ("folder.gguf", ModelError, r"folder.gguf: there is no model.safetensors$"),
+        (
+            "folder.gguf",
+            ModelError,
+            r"folder.gguf: there is no model.safetensors; a model's folder has config",
+        ),
         ("pickles", ModelError, r"pickles: there is no model.safetensors; pytorch_model.bin is a pickle"),
     ],
 )

@@ -136,6 +136,7 @@ def test_the_known_files_become_the_known_model(several: Tiny) -> None:
         assert store.add(file) == store.locate("tiny")
         assert store.fetch("tiny", offline=True) == store.locate("tiny")
         store.remove("tiny")
+    assert store.add(several.folder / "source") == store.add(several.wheel)  # in whichever form it is here
     other = write_folder(several.folder / "other", tensors(seed=1))
     with pytest.raises(InputError, match=r"tiny is the name of tiny==1\.0"):
         store.add(other, "tiny")

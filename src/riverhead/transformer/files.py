@@ -25,7 +25,7 @@ SHARDS = 1 << 10
 
 SAVE = (
     "in Python: from transformers import AutoModelForCausalLM; "
-    "AutoModelForCausalLM.from_pretrained(FOLDER).save_pretrained(NEW_FOLDER)"
+    "AutoModelForCausalLM.from_pretrained(FOLDER).save_pretrained(NEW_FOLDER), for a BERT with AutoModel"
 )
 SAVE_TOKENIZER = (
     "in Python: from transformers import AutoTokenizer; "
@@ -109,8 +109,9 @@ def _weights_of(path: Path, folder: Path) -> dict[str, Path]:
         return {ONE_FILE: one}
     if not shards:
         refused = sorted(file.name for file in folder.iterdir() if file.suffix in REFUSED)
-        found = f"; {refused[0]} {REFUSED[Path(refused[0]).suffix]}" if refused else ""
-        raise ModelError(f"{folder}: there is no {ONE_FILE}{found}")
+        needed = f"a model's folder has {CONFIG_FILE}, {TOKENIZER_FILE} and {ONE_FILE} or its shards"
+        found = f"{refused[0]} {REFUSED[Path(refused[0]).suffix]}" if refused else needed
+        raise ModelError(f"{folder}: there is no {ONE_FILE}; {found}")
     return {INDEX_FILE: index} | shards
 
 

@@ -121,7 +121,7 @@ def add(
     with _changing(name, say) as work:
         stored = _stored(name)
         if stored and not stored.problem:
-            if sha256 in (stored.source_sha256, stored.original_sha256):
+            if name in KNOWN or sha256 in (stored.source_sha256, stored.original_sha256):
                 return stored.folder
             raise InputError(f"{name} is taken by {stored.source}; give another --name, or remove it first")
         _check_space(name, work, needed_bytes)
