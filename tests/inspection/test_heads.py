@@ -22,7 +22,7 @@ from riverhead.render import render
 from riverhead.transformer import Model
 
 SHORT = "Nora sold it to Nora, it"
-LONG = "Nora likes two clocks. Nora sold it, Nora likes it, and everyone likes two likes."
+LONG = "Nora likes two clocks.<s> Nora sold it, Nora likes it, and everyone likes two likes."
 
 
 def mean(values: list[float]) -> float:
@@ -39,7 +39,9 @@ def by_loops(fake: FakeModel, ids: list[int], layer: int, head: int) -> dict[str
     entropy = [-math.fsum(w * math.log(w) for w in row if w) for row in rows]
     earlier = {i: [j for j in range(1, i) if ids[j] == ids[i]] for i in range(1, T)}
     copied = [i for i in earlier if earlier[i]]
-    beyond = {i: [rows[i][j] - habit[i, j] for j in seen[i] if j not in (0, i)] for i in range(1, T)}
+    beyond = {
+        i: [rows[i][j] - habit[i, j] for j in seen[i] if ids[j] and j not in (0, i)] for i in range(1, T)
+    }
     return {
         "entropy": mean(entropy[1:]),
         "entropy_share": mean(entropy[1:]) / mean([math.log(len(keys)) for keys in seen[1:]]),

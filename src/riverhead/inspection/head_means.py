@@ -50,6 +50,8 @@ def head_means(
     Without a ``habit`` there is no surprise.
     """
     places, T = [group + 1 for group in copies(token_ids[1:])], len(token_ids)
+    apart = np.isin(token_ids, list(model.tokenizer.special_ids))
+    apart[0] = True
     n_copied = sum(group.shape[0] * (group.shape[1] - 1) for group in places)
     layers: list[dict[str, Means]] = []
     qk: list[Array] = []
@@ -67,7 +69,9 @@ def head_means(
         for name, behind in (("duplicate_weight", 0), ("induction_weight", 1)):
             found[name] = on_copies(weights, places, behind) / (n_copied or np.nan)
         unknown = np.full(A.shape[1], np.nan)
-        found["surprise"], found["slack"] = _surprise(A[0], habit, layer) if habit else (unknown, unknown)
+        found["surprise"], found["slack"] = (
+            _surprise(A[0], habit, layer, apart) if habit else (unknown, unknown)
+        )
         layers.append(found)
         if progress is not None:
             progress(len(layers), model.config.n_layers)
@@ -112,17 +116,17 @@ def _places(A: AttentionMap, weights: LayerWeights, causal: bool) -> dict[str, M
     return found
 
 
-def _surprise(A: AttentionMap, habit: Habit, layer: int) -> tuple[Means, Means]:
+def _surprise(A: AttentionMap, habit: Habit, layer: int, apart: NDArray[np.bool_]) -> tuple[Means, Means]:
     """The mean over queries of the largest weight − habit, and how much larger it might be, (H,) each.
 
-    Keys other than the first token and oneself; only the largest weights were kept, and no other key can
-    surprise by more than the smallest of them.
+    Oneself and the keys ``apart``, the first token and special ones, are left out; only the largest weights
+    were kept, and no other key can surprise by more than the smallest of them.
     """
     queries = np.arange(A.shape[-2])[:, None]  # (T, 1)
     found = []
     for head, (keys, weights) in enumerate(zip(A.top_key, A.top_weight, strict=True)):  # (T, TOP) each
         beyond = weights - habit.on(queries, keys, (layer, head))
-        beyond[(keys <= 0) | (keys == queries)] = -np.inf  # −1 stands where there is no key
+        beyond[(keys < 0) | apart[keys] | (keys == queries)] = -np.inf  # −1 stands where there is no key
         largest = beyond.max(axis=-1)
         asked = np.isfinite(largest)
         asked[0] = False

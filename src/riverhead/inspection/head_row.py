@@ -46,7 +46,7 @@ class HeadRow:
     ``entropy_nats``, and as a part of the most it could be; ``mean_distance`` in tokens; mean weights on the
     first token, the one before, oneself, all within 4 tokens, earlier copies of the query's token, what
     followed those, and in a model that sees both ways on the next and on the last token. ``surprise`` is the
-    mean over queries of the largest weight − habit, on keys other than the first token and oneself. The
+    mean over queries of the largest weight − habit, the first and special tokens and oneself apart. The
     ``label`` says what the head does in plain text, the ``reason`` by which number.
     """
 

@@ -201,9 +201,9 @@ def _notes(model: Model, means: HeadMeans, T: int, n_off: int) -> Iterator[str]:
 
 def _about_surprise(slack: float) -> str:
     if math.isnan(slack):
-        return "surprise: here no query sees a key that is neither the first token nor itself"
+        return "surprise: here no query sees a key but itself, the first token and special ones"
     within = f", of the {TOP} largest: too small by {_at_most(slack)} at most" if slack else ""
-    return f"surprise: the largest weight − habit, the first token and oneself apart{within}"
+    return f"surprise: the largest weight − habit; the first and special tokens and oneself are apart{within}"
 
 
 def _at_most(value: float) -> str:
