@@ -54,7 +54,7 @@ def model_options(command: F) -> F:
         "name",
         default="smollm2",
         show_default=True,
-        help="A model's name, its folder, or a GGUF file.",
+        help="A model's name, its folder (Hugging Face's too), or a GGUF file.",
     )
     yes = click.option("--yes", is_flag=True, help="Fetch the model without asking.")
     return name(yes(click.option("--offline", is_flag=True, help="Never touch the network.")(command)))

@@ -256,7 +256,7 @@ def load(
     say: Callable[[str], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Model:
-    """Open a model of this machine by name, by its folder, or by a GGUF file, which is converted once.
+    """Open a model of this machine by name, by its folder, or by its own files, which are converted once.
 
     ``say`` hears what takes long, ``progress(done_bytes, total_bytes)`` how far a conversion is.
     Raises `NotFetchedError`, with the command that brings it, when it is not here.
