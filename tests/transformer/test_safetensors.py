@@ -114,6 +114,13 @@ def test_what_is_no_safetensors_file(tmp_path: Path, name: str) -> None:
         read_header(tmp_path / "odd")
 
 
+def test_a_header_too_long_to_be_one_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("riverhead.transformer.safetensors.HEADER_BYTES", 50)
+    (tmp_path / "x").write_bytes(safetensors({"a": A}))
+    with pytest.raises(ModelError, match=r"x: a header of \d+ bytes .*, at most 50 are read"):
+        read_header(tmp_path / "x")
+
+
 def test_a_tensor_of_another_kind_is_refused_when_it_is_needed(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(header({"ids": entry([2], last=16, dtype="I64")}) + bytes(16))
     assert read_header(tmp_path / "x")["ids"].shape == (2,)
