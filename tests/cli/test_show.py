@@ -270,3 +270,30 @@ def test_json_holds_both_sides_of_a_change(run) -> None:
     assert len(swept) == 2
     beside = run("show", "money bank grows", "--beside", "river bank flows", "--json").stdout
     assert json.loads(beside)["destinations"]["beside"]
+
+
+@pytest.mark.model
+def test_a_model_that_reads_both_ways_looks_ahead_and_has_vectors_for_odds(run, minilm) -> None:
+    from riverhead.inspection.ablation import without
+
+    cache = minilm.folder.parent.parent
+    sentence = "He played the violin"
+    words = ("show", sentence, "--model", "minilm", "--focus", "played")
+    page = run(*words, "--control", "They played a violin", cache=cache).stdout.decode()
+    assert re.search(r"^  played → violin +weight +habit +swap +vectors", page, re.M)
+    assert re.search(r"^ +\[CLS\] .*played .*violin .*\[SEP\] +sum", page, re.M), "the head derived"
+    assert page.count("Next token: none") == 2, "and the control's"
+    assert "reads both ways" in page
+    assert not re.search("causal|cannot see|nats|odds", page)
+
+    found = json.loads(run(*words, "--json", cache=cache).stdout)["heads"]
+    assert found["next_token"] == []
+    reading, asks, looked_at = minilm.read(sentence), found["query"]["start"], found["key"]["start"]
+    assert (reading.tokens[asks], reading.tokens[looked_at]) == ("played", "violin")
+    for row in found["rows"]:
+        weights = reading.head(row["head"]).weights
+        assert row["weight"] == pytest.approx(weights[asks, looked_at], abs=1e-5)
+        moved = without(minilm, sentence, [row["head"]]).vector_change
+        assert row["if_off_vector_change"] == pytest.approx(moved, abs=1e-5)
+        assert row["if_off_nats"] is None
+    assert found["rows"][0]["says"] == "looks for violin"

@@ -29,6 +29,19 @@ def bare(tmp_path: Path, plain: str) -> FakeModel:
     return FakeModel(tmp_path)
 
 
+@pytest.fixture
+def both_ways(tmp_path: Path, plain: str) -> FakeModel:
+    """Like a BERT: each token sees all, a text is opened and closed, and no next token is predicted."""
+    return FakeModel(tmp_path, opens=True, closes=True, causal=False, predicts=False)
+
+
+@pytest.fixture(params=["plain", "opening", "both ways"])
+def any_fake(request: pytest.FixtureRequest, tmp_path: Path, plain: str) -> FakeModel:
+    if request.param == "both ways":
+        return request.getfixturevalue("both_ways")
+    return FakeModel(tmp_path, opens=request.param == "opening")
+
+
 @pytest.fixture(params=[False, True], ids=["plain", "opening"])
 def fake(request: pytest.FixtureRequest, tmp_path: Path, plain: str) -> FakeModel:
     return FakeModel(tmp_path, opens=request.param)

@@ -14,32 +14,34 @@ from typing import Any
 import numpy as np
 
 from riverhead.core import attend
+from riverhead.errors import InputError
 
 LAYERS, HEADS, KV_HEADS, D_K, D_V, VOCABULARY = 2, 6, 3, 5, 7, 4099
 LETTERS_A_TOKEN = 6
-OPENING = "<s>"
+OPENING, CLOSING = "<s>", "</s>"
 
 
 class FakeTokenizer:
     """Cuts a text before each space and sign, then every six letters; ids are given out as spellings come."""
 
-    def __init__(self, opens: bool) -> None:
-        self._spellings = [OPENING]
-        self._opening = [0] if opens else []
-        self.special_ids = frozenset({0})
+    def __init__(self, opens: bool, closes: bool = False) -> None:
+        self._spellings = [OPENING, *[CLOSING] * closes]
+        self._opening, self._closing = [0] * opens, [1] * closes
+        self.special_ids = frozenset(range(len(self._spellings)))
 
     def ids(self, text: str, *, add_bos: bool = True) -> list[int]:
         parts = re.findall(rf"<s>|[ ]?\w{{1,{LETTERS_A_TOKEN}}}|[^\w]", text)
         for part in parts:
             if part not in self._spellings:
                 self._spellings.append(part)
-        return self._opening * add_bos + [self._spellings.index(part) for part in parts]
+        bare = [self._spellings.index(part) for part in parts]
+        return self._opening + bare + self._closing if add_bos else bare
 
     def offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         ids = self.ids(text)
-        ends = list(accumulate(len(self._spellings[i]) for i in ids[len(self._opening) :]))
-        places = [(0, 0)] * len(self._opening) + list(zip([0, *ends], ends, strict=False))
-        return ids, places
+        ends = list(accumulate(len(self._spellings[i]) for i in self.ids(text, add_bos=False)))
+        places = list(zip([0, *ends], ends, strict=False))
+        return ids, [(0, 0)] * len(self._opening) + places + [(0, 0)] * len(self._closing)
 
     def spelled(self, token_id: int) -> bytes:
         return self._spellings[token_id].encode()
@@ -52,8 +54,10 @@ class FakeTokenizer:
 class FakeModel:
     folder: Path
     opens: bool = False
+    closes: bool = False
     name: str = "fake"
     causal: bool = True
+    predicts: bool = True
     window: int | None = None
     runs: list[tuple[int, int]] = field(default_factory=list)  # the (B, T) of each
 
@@ -65,9 +69,10 @@ class FakeModel:
             n_kv_heads=KV_HEADS,
             context_length=511,
             causal=self.causal,
+            predicts=self.predicts,
             attention=lambda layer: {"scale": D_K**-0.5, "causal": self.causal, "window": self.window},
         )
-        self.tokenizer = FakeTokenizer(self.opens)
+        self.tokenizer = FakeTokenizer(self.opens, self.closes)
         self.token_q = rng.standard_normal((LAYERS, HEADS, VOCABULARY, D_K)).astype(np.float32)
         self.token_k = rng.standard_normal((LAYERS, KV_HEADS, VOCABULARY, D_K)).astype(np.float32)
         self.token_v = rng.standard_normal((LAYERS, KV_HEADS, VOCABULARY, D_V)).astype(np.float32)
@@ -99,15 +104,7 @@ class FakeModel:
                 watch(layer, *self.qkv(layer, ids))
             if see is not None:
                 see(layer, attend(*self.qkv(layer, ids), **self.config.attention(layer), top=top))
-        off = [set(heads) for heads in without or [()] * len(ids)]
-        return SimpleNamespace(
-            logits=lambda rows: np.array(
-                [
-                    [self.logits(item.tolist(), row, gone) for row in rows]
-                    for item, gone in zip(ids, off, strict=True)
-                ]
-            )
-        )
+        return FakePass(self, ids, [set(heads) for heads in without or [()] * len(ids)])
 
     def logits(self, ids: list[int], row: int, off: Iterable[tuple[int, int]] = ()) -> np.ndarray:
         """The sum of what the heads that are on hand over, each through a matrix of its own, (13,)."""
@@ -127,6 +124,32 @@ class FakeModel:
         scores = [q[0, head, i] @ k[0, head // 2, j] / math.sqrt(D_K) for j in range(n)]
         exps = [math.exp(score) if abs(i - j) < reach else 0.0 for j, score in enumerate(scores)]
         return [e / math.fsum(exps) for e in exps]
+
+
+@dataclass
+class FakePass:
+    """Its final vectors are what the model hands over, which it also calls its logits."""
+
+    model: FakeModel
+    ids: np.ndarray  # (B, T)
+    off: list[set[tuple[int, int]]]
+
+    def logits(self, rows: Iterable[int]) -> np.ndarray:
+        if not self.model.predicts:
+            raise InputError(f"{self.model.name} predicts no next token")
+        return self._rows(list(rows))
+
+    @property
+    def final(self) -> np.ndarray:
+        return self._rows(range(self.ids.shape[1]))
+
+    def _rows(self, rows: Sequence[int]) -> np.ndarray:
+        return np.array(
+            [
+                [self.model.logits(item.tolist(), row, gone) for row in rows]
+                for item, gone in zip(self.ids, self.off, strict=True)
+            ]
+        )
 
 
 # float32 scores of up to |q||k|/√d_k ≈ 30 are off by 30 · 2⁻²⁴ · d_k or so, and a weight by as much of itself

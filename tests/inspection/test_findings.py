@@ -48,6 +48,17 @@ def test_the_table_has_a_row_for_each_head_and_points_at_the_one_derived(finding
     ]
 
 
+def test_a_model_that_predicts_no_next_token_shows_how_far_vectors_move_instead(findings: Findings) -> None:
+    rows = [
+        dataclasses.replace(row, if_off_nats=None, if_off_vector_change=moved)
+        for row, moved in zip(findings.rows, (0.2884, None), strict=True)
+    ]
+    table, *texts = dataclasses.replace(findings, rows=tuple(rows), next_token=()).scene().parts
+    assert table.columns[4] == "vectors"
+    assert [str(row[4]) for row in table.rows] == ["0.288", "—"]
+    assert texts[-1] == Text(("Next token: none, as the model predicts none",))
+
+
 def test_findings_are_plain_data(findings: Findings) -> None:
     data = json.loads(json.dumps(dataclasses.asdict(findings)))
     assert data["rows"][0]["weight"] == 0.6339

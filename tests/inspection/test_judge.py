@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from riverhead.inspection.judge import Judged, facts, select
+from riverhead.inspection.labels import Label
 
 WEIGHT = np.array([[0.9, 0.8, 0.1], [0.7, 0.95, 0.6]], np.float32)
 SCORE = np.array([[0.1, 0.5, 0.0], [0.6, 0.05, 0.4]], np.float32)
@@ -58,16 +59,13 @@ def test_a_row_tells_the_noun_that_got_most() -> None:
         habit=np.array([[0.2, 0.1]], np.float32),
         swap=swap,
         nouns=("chair", "lamp", "robot"),
-        manner=np.array([[[0.6, 0, 0], [0, 0, 0]]], np.float32),
+        labels={(0, 0): Label("previous-token", ""), (0, 1): Label("none", "")},
     )
-    row = judged.finding((0, 1), 0.25)
-    assert (row.head, row.swap_noun, row.swap_max, row.if_off_nats) == (
-        "L0.H1",
-        "robot",
-        np.float32(0.6),
-        0.25,
-    )
+    row = judged.finding((0, 1), if_off_nats=0.25)
+    assert (row.head, row.swap_noun, row.swap_max) == ("L0.H1", "robot", np.float32(0.6))
+    assert (row.if_off_nats, row.if_off_vector_change) == (0.25, None)
     assert row.swap_mean == pytest.approx(0.3)
     assert row.score == pytest.approx(0.5)
     assert (row.label, row.says, row.finding) == ("none", "leans to {word}", True)
-    assert judged.finding((0, 0), 0.0).label == "previous-token"
+    other = judged.finding((0, 0), if_off_vector_change=0.5)
+    assert (other.label, other.if_off_nats, other.if_off_vector_change) == ("previous-token", None, 0.5)

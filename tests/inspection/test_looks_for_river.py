@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from riverhead.inspection import Findings, control, head_derivation, telling
-from riverhead.inspection.habit import habit_of, label_of, manner_of
+from riverhead.inspection.habit import habit_of, manner_of
+from riverhead.inspection.labels import labels_of
 from riverhead.inspection.swap import swaps
 from riverhead.inspection.tables import nouns, reference_text
 from riverhead.inspection.trial import Trial
@@ -75,7 +76,7 @@ def test_no_head_gives_more_to_the_previous_token(model: Model) -> None:
     previous = manner_of(model, lambda message: None)[..., 0]
     assert tuple(int(n) for n in np.unravel_index(previous.argmax(), previous.shape)) == (16, 0)
     assert previous[16, 0] == pytest.approx(0.78, abs=0.05)  # 0.78 over another text of 968 tokens
-    assert label_of(manner_of(model, lambda message: None)[9, 7]) != "previous-token"
+    assert labels_of(model, lambda message: None)[9, 7].words != "previous-token"
 
 
 def test_the_24_nouns_are_one_token_each_and_words_of_two_and_three_have_24_as_well(model: Model) -> None:

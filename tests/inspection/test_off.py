@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from riverhead.inspection.off import if_off_nats, kl_nats
+from riverhead.errors import InputError
+from riverhead.inspection.off import if_off_nats, if_off_vector_change, kl_nats
 
 
 def plain_odds(logits: np.ndarray) -> list[float]:
@@ -57,3 +58,20 @@ def test_each_head_is_switched_off_alone_and_the_odds_are_those_after_the_last_t
         expected = plain_kl(base, plain_odds(fake.logits(ids, len(ids) - 1, [head])))
         assert moved == pytest.approx(expected, rel=1e-9)
         assert moved > 1e-3
+
+
+def test_without_odds_it_is_the_mean_move_of_the_final_vectors(both_ways: FakeModel) -> None:
+    ids = both_ways.tokenizer.ids("The river bank flooded")
+    heads = [(1, HEADS - 1), (0, 2), (1, 0)]
+    found = if_off_vector_change(both_ways, np.array(ids), heads)
+    assert found.shape == (3,)
+    for head, moved in zip(heads, found, strict=True):
+        changes = []
+        for row in range(len(ids)):
+            x, other = both_ways.logits(ids, row), both_ways.logits(ids, row, [head])
+            difference = math.sqrt(math.fsum((b - a) ** 2 for a, b in zip(x, other, strict=True)))
+            changes.append(difference / math.sqrt(math.fsum(a * a for a in x)))
+        assert moved == pytest.approx(math.fsum(changes) / len(changes), rel=1e-12)
+        assert moved > 0.01
+    with pytest.raises(InputError, match="predicts no next token"):
+        if_off_nats(both_ways, np.array(ids), heads)

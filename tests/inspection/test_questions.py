@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -13,7 +13,9 @@ from fake_model import HEADS, LAYERS, WEIGHT_BOUND, FakeModel
 
 from riverhead.errors import InputError
 from riverhead.inspection import Findings, control, telling, trial
+from riverhead.inspection.labels import Label
 from riverhead.inspection.tables import nouns
+from riverhead.inspection.trial import Trial
 from riverhead.transformer import head_name, parse_head
 
 TEXT = "The river bank rose, then the bank dried"  # a token each word
@@ -22,19 +24,18 @@ TEXT = "The river bank rose, then the bank dried"  # a token each word
 def plain_answers(fake: FakeModel, plain: str) -> dict[tuple[int, int, int, int], tuple[float, float, float]]:
     """(layer, head, query, key) → weight, habit, mean swap."""
     ids = fake.tokenizer.ids(TEXT)
-    n_opening, T = int(fake.opens), len(ids)
-    words = [
-        t for t, piece in enumerate(fake.tokenizer.pieces(ids)) if t >= n_opening and piece.strip().isalpha()
-    ]
+    T = len(ids)
+    opening, closing = ids[: int(fake.opens)], ids[T - int(fake.closes) :]
+    words = [t for t, piece in enumerate(fake.tokenizer.pieces(ids)) if piece.strip().isalpha()]
     swaps = [noun for noun in nouns() if len(noun) <= 6][:24]
     plain_ids = fake.tokenizer.ids(plain, add_bos=False)
-    step = T - n_opening
-    windows = [ids[:n_opening] + plain_ids[i : i + step] for i in range(0, len(plain_ids) - step + 1, step)]
+    step = T - len(opening) - len(closing)
+    windows = [opening + plain_ids[i : i + step] + closing for i in range(0, len(plain_ids) - step + 1, step)]
     answers = {}
     for layer, head in np.ndindex(LAYERS, HEADS):
         for query in words:
             rows = [fake.row(window, layer, head, query) for window in windows]
-            for key in (key for key in words if 0 < key < query):
+            for key in (key for key in words if 0 < key < (query if fake.causal else T) and key != query):
                 given = []
                 for noun in swaps:
                     (noun_id,) = fake.tokenizer.ids(f" {noun}", add_bos=False)
@@ -52,7 +53,8 @@ def score(answer: tuple[float, float, float]) -> float:
     return weight - max(habit, swap)
 
 
-def test_the_pair_and_the_heads_are_those_of_the_definition(fake: FakeModel, plain: str) -> None:
+def test_the_pair_and_the_heads_are_those_of_the_definition(any_fake: FakeModel, plain: str) -> None:
+    fake = any_fake
     answers = plain_answers(fake, plain)
     found = telling(fake, TEXT)
     pieces = [piece.strip() for piece in fake.tokenizer.pieces(fake.tokenizer.ids(TEXT))]
@@ -109,7 +111,8 @@ def test_it_says_what_it_is_doing_and_measures_habits_once(fake: FakeModel) -> N
     first = telling(fake, TEXT, progress=said.append)
     assert [line.partition(":")[0] for line in said if not line.startswith("swap")] == [
         "habit",
-        "labels",
+        "labels",  # plain text,
+        "labels",  # and plain text that stands there twice
         "if off",
     ]
     said.clear()
@@ -190,6 +193,11 @@ def test_a_long_search_is_cut_and_says_so(bare: FakeModel, monkeypatch: pytest.M
     assert sum(B for B, T in bare.runs) == 1 + 24 + 1 + len(found.rows), "one key was swapped"
 
 
+def every_head(monkeypatch: pytest.MonkeyPatch, label: str) -> None:
+    labels = {head: Label(label.format(*head), "") for head in np.ndindex(LAYERS, HEADS)}
+    monkeypatch.setattr("riverhead.inspection.questions.labels_of", lambda model, say: labels)
+
+
 @pytest.mark.parametrize(
     ("text", "looked_at", "previous"),
     [
@@ -201,12 +209,68 @@ def test_a_long_search_is_cut_and_says_so(bare: FakeModel, monkeypatch: pytest.M
 def test_a_previous_token_head_is_no_finding_on_the_token_before(
     bare: FakeModel, monkeypatch: pytest.MonkeyPatch, text: str, looked_at: str, previous: bool
 ) -> None:
-    every_head = np.full((LAYERS, HEADS, 3), 0.6)
-    monkeypatch.setattr("riverhead.inspection.questions.manner_of", lambda model, say: every_head)
+    every_head(monkeypatch, "previous-token")
     found = telling(bare, text)
     assert found.key.text == looked_at
     assert {row.label for row in found.rows} == {"previous-token"}
     assert {row.says == "previous-token head, no finding" for row in found.rows} == {previous}
+
+
+@pytest.mark.parametrize(
+    ("text", "looked_at", "next_one"),
+    [
+        ("The bank river", "river", True),
+        ("The bank riverbed", "riverbed", True),  # its first token stands after "bank"
+        ("The bank, river", "river", False),
+        ("The river bank", "river", False),
+    ],
+)
+def test_a_next_token_head_is_no_finding_on_the_token_after(
+    both_ways: FakeModel, monkeypatch: pytest.MonkeyPatch, text: str, looked_at: str, next_one: bool
+) -> None:
+    every_head(monkeypatch, "next-token")
+    found = telling(both_ways, text, focus="bank")
+    assert found.key.text == looked_at
+    assert {row.says == "next-token head, no finding" for row in found.rows} == {next_one}
+
+
+def test_a_head_has_the_label_that_the_table_of_all_heads_gives_it(
+    bare: FakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every_head(monkeypatch, "L{}.H{}")
+    assert [(row.label, row.head) for row in telling(bare, TEXT).rows if row.label != row.head] == []
+
+
+def test_both_ways_a_word_looks_ahead_too(both_ways: FakeModel, plain: str) -> None:
+    found = telling(both_ways, TEXT, focus="river")  # only a function word stands before it
+    answers = {
+        place: answer
+        for place, answer in plain_answers(both_ways, plain).items()
+        if place[2] == found.query.last < place[3]
+    }
+    pieces = both_ways.tokenizer.pieces(both_ways.tokenizer.ids(TEXT))
+    content = {place: x for place, x in answers.items() if pieces[place[3]].strip() not in ("then", "the")}
+    best = max(content, key=lambda place: score(content[place]))
+    assert (found.key.last, found.head) == (best[3], head_name(*best[:2]))
+    assert found.rows[0].weight == pytest.approx(answers[best][0], abs=2 * WEIGHT_BOUND)
+
+
+def test_a_model_that_predicts_nothing_is_shown_without_odds_and_says_so(both_ways: FakeModel) -> None:
+    found = telling(both_ways, TEXT)
+    ids = both_ways.tokenizer.ids(TEXT)
+    whole = [both_ways.logits(ids, t) for t in range(len(ids))]
+    for row in found.rows:
+        off = [parse_head(row.head, both_ways.config)]
+        moved = [
+            np.linalg.norm(both_ways.logits(ids, t, off) - x) / np.linalg.norm(x) for t, x in enumerate(whole)
+        ]
+        assert row.if_off_vector_change == pytest.approx(math.fsum(moved) / len(moved), rel=1e-9)
+        assert row.if_off_nats is None
+    assert found.next_token == ()
+    notes = " ".join(found.notes)
+    assert "reads both ways: a word sees those after it too" in notes
+    assert "vectors = how far the tokens' final vectors move" in notes
+    assert not [word for word in ("causal", "cannot see", "nats", "odds") if word in notes]
 
 
 def by_head(findings: Findings) -> dict[str, float]:
@@ -231,6 +295,31 @@ def test_the_control_looks_at_the_same_place_where_the_word_is_missing(bare: Fak
     assert other.key.text == "new"
     assert other.query.last - other.key.last == found.query.last - found.key.last
     assert f"{other.key.text} stands in the place of {found.key.text}" in other.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("A river bank, old river and river", 18),  # the same side comes before the nearer word
+        ("A river of mud and a bank", 2),
+        ("The bank, money dried", 10),  # as many tokens ahead
+    ],
+)
+def test_the_control_looks_ahead_where_the_text_did(both_ways: FakeModel, text: str, place: int) -> None:
+    found = telling(both_ways, "The bank, river dried", focus="bank")
+    found = replace(found, key=Trial(both_ways, found.text).words[2])  # whichever word it looked at most
+    other = control(both_ways, text, found)
+    assert (other.query.text, other.key.place[0]) == ("bank", place)
+    ids = both_ways.tokenizer.ids(text)
+    for name, weight in by_head(other).items():
+        row = both_ways.row(ids, *parse_head(name, both_ways.config), other.query.last)
+        assert weight == pytest.approx(row[other.key.last], abs=2 * WEIGHT_BOUND)
+
+
+def test_a_control_with_nothing_there_says_beside(both_ways: FakeModel) -> None:
+    found = telling(both_ways, "The bank, mud", focus="mud")
+    with pytest.raises(InputError, match="beside 'mud' the control has neither 'bank' nor a word"):
+        control(both_ways, "So mud grows", replace(found, key=Trial(both_ways, found.text).words[1]))
 
 
 @pytest.mark.parametrize(

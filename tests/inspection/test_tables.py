@@ -7,7 +7,6 @@ import re
 import numpy as np
 import pytest
 
-from riverhead.inspection.habit import label_of
 from riverhead.inspection.judge import facts
 from riverhead.inspection.tables import first_that_holds, nouns, reference_text, rules
 
@@ -40,7 +39,8 @@ def test_the_nouns_are_plain_and_each_stands_once() -> None:
 def test_a_label_is_the_first_whose_threshold_is_reached(
     previous: float, first: float, near: float, label: str
 ) -> None:
-    assert label_of(np.array([previous, first, near])) == label
+    facts = {"previous": previous, "first": first, "near": near}
+    assert first_that_holds(rules("label"), facts).words == label
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,10 @@ def test_a_label_is_the_first_whose_threshold_is_reached(
         (0.969, 0.867, [0.9, 0.928], "previous-token", 1, "previous-token head, no finding", False),
         # a positional head may look elsewhere, and its label says nothing about that
         (0.969, 0.1, [0.1, 0.2], "previous-token", 2, "looks for {word}", True),
+        (0.9, 0.8, [0.7, 0.9], "next-token", -1, "next-token head, no finding", False),
+        (0.9, 0.1, [0.1, 0.2], "next-token", 1, "looks for {word}", True),
+        (0.9, 0.1, [0.1, 0.2], "next-token", -2, "looks for {word}", True),
+        (0.9, 0.1, [0.1, 0.2], "previous-token", -1, "looks for {word}", True),
         (0.6, 0.1, [0.0, 0.7], "sink", 3, "mostly the place", False),  # 0.35 of 0.6 is more than half
         (0.8, 0.1, [0.0, 0.4, 0.0, 0.81], "none", 3, "leans to {word}", True),  # one noun got more
         (0.09, 0.0, [0.0, 0.01], "none", 1, "hardly looks there", False),

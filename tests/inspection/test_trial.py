@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from fake_model import HEADS, LAYERS, WEIGHT_BOUND, FakeModel
@@ -66,17 +68,26 @@ def test_a_word_looks_at_the_words_before_it_without_the_first_token(fake: FakeM
     assert trial.allowed.tolist() == expected
 
 
-def test_weights_habits_and_swaps_are_those_of_single_sentences(fake: FakeModel) -> None:
+def test_both_ways_it_looks_at_every_word_but_itself_and_the_first_token(
+    both_ways: FakeModel, tmp_path: Path, plain: str
+) -> None:
+    text = "Every riverbed bank flooded, again"
+    others = [[key != query for key in range(5)] for query in range(5)]
+    assert Trial(both_ways, text).allowed.tolist() == others, "the opening is the first token"
+    unopened = FakeModel(tmp_path, causal=False)
+    assert Trial(unopened, text).allowed.tolist() == [
+        [key > 0 and is_other for key, is_other in enumerate(row)] for row in others
+    ]
+
+
+def test_weights_habits_and_swaps_are_those_of_single_sentences(any_fake: FakeModel) -> None:
+    fake = any_fake
     trial = Trial(fake, "The tall riverbed of clay flooded")
     ids = trial.token_ids.tolist()
     rows = habit_of(fake, len(ids), silent).rows(np.arange(len(ids)))
-    queries, keys = (3, 5), (1, 2)
+    pairs = [(3, 1), (3, 2), (5, 1), (5, 2)] if fake.causal else [(3, 2), (1, 2), (1, 5), (0, 4)]
     for layer, head, query, key in [
-        (layer, head, query, key)
-        for layer in range(LAYERS)
-        for head in range(HEADS)
-        for query in queries
-        for key in keys
+        (layer, head, query, key) for layer in range(LAYERS) for head in range(HEADS) for query, key in pairs
     ]:
         asking, looked_at = trial.words[query], trial.words[key]
         span = slice(looked_at.start, looked_at.stop)
@@ -109,6 +120,24 @@ def test_a_key_is_swapped_again_only_for_a_later_query_and_said_once(fake: FakeM
     assert said == ["swap: 24 other nouns for river"]
 
 
+def test_both_ways_one_run_swaps_a_key_for_every_query(both_ways: FakeModel) -> None:
+    trial = Trial(both_ways, "The river bank flooded again")
+    for query in (0, 2, 4, 3):
+        trial.swapped(query, 1)
+        assert both_ways.runs == [(24, 8)], "six tokens, opened and closed"
+
+
+def test_both_ways_the_search_counts_whole_texts(
+    both_ways: FakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit, cut in ((24 * 5 + 1, False), (24 * 5, True)):
+        monkeypatch.setattr("riverhead.inspection.trial.SEARCH_TOKENS", limit)
+        trial = Trial(both_ways, "bank, mud", "bank")
+        trial.pair()
+        trial._tried(0, 0)
+        assert trial.cut == cut
+
+
 @pytest.mark.parametrize(
     ("text", "focus", "says"),
     [
@@ -130,6 +159,13 @@ def test_a_text_that_cannot_be_tried_says_why(
 def test_the_first_word_has_none_to_look_at(fake: FakeModel) -> None:
     with pytest.raises(InputError, match=r"before 'The', .* the model is causal"):
         Trial(fake, "The river bank", "The")
+
+
+@pytest.mark.parametrize(("text", "focus"), [("", None), ("bank", None), ("bank …", "bank")])
+def test_a_lone_word_has_none_beside_it(both_ways: FakeModel, text: str, focus: str | None) -> None:
+    whom = "any word" if focus is None else repr(focus)
+    with pytest.raises(InputError, match=f"look at beside {whom}, the first token apart: give"):
+        Trial(both_ways, text, focus)
 
 
 def test_a_function_word_is_looked_at_only_where_nothing_else_can_be(fake: FakeModel) -> None:

@@ -15,7 +15,7 @@ from riverhead.cost import Config
 from riverhead.errors import InputError
 from riverhead.inspection.effects import Effect, Mode, NextToken, TokenEffect
 from riverhead.inspection.habit import Say, silent
-from riverhead.inspection.off import kl_nats
+from riverhead.inspection.off import kl_nats, vector_changes
 from riverhead.inspection.one_word import title_of
 from riverhead.inspection.ranking import HeadEffect, Ranking
 from riverhead.inspection.reference import kept, windows
@@ -169,23 +169,16 @@ def _moved(before: _Outcome, after: _Outcome) -> list[dict[str, float]]:
     if before.logits is not None and after.logits is not None:
         moved["kl_nats"] = kl_nats(before.logits[0], after.logits)
     else:
-        moved["vector_change"] = _vector_changes(before, after).mean(axis=-1)
+        moved["vector_change"] = vector_changes(before.final[0], after.final).mean(axis=-1)
     if before.losses is not None and after.losses is not None:
         moved["loss_change_nats"] = (after.losses - before.losses).mean(axis=-1)
     return [{name: float(x[item]) for name, x in moved.items()} for item in range(len(after.final))]
 
 
-def _vector_changes(before: _Outcome, after: _Outcome) -> Wide:
-    """Return ‖x′ − x‖ / ‖x‖ of each token's final vector, (B, T)."""
-    x = before.final.astype(np.float64)
-    change: Wide = np.linalg.norm(after.final - x, axis=-1) / np.linalg.norm(x, axis=-1)
-    return change
-
-
 def _tokens(model: Model, ids: Ids, before: _Outcome, after: _Outcome) -> tuple[TokenEffect, ...]:
     pieces = model.tokenizer.pieces(ids.tolist())
     if before.logits is None:
-        changes = _vector_changes(before, after)[0]
+        changes = vector_changes(before.final[0], after.final[0])
         return tuple(
             TokenEffect(at, piece, vector_change=float(change))
             for at, (piece, change) in enumerate(zip(pieces, changes, strict=True))

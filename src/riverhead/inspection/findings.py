@@ -20,8 +20,9 @@ class Finding:
     """One head's weight from the query word to the key word, and what chance and the place alone would give.
 
     ``swap_noun`` is the noun that got ``swap_max``; all three of swap are None where no noun fits.
-    ``if_off_nats`` is how far the next-token odds move without the head; ``says`` and ``finding`` follow from
-    the thresholds in labels.toml.
+    ``if_off_nats`` is how far the next-token odds move without the head. A model that predicts no next token
+    has none, but ``if_off_vector_change``: ‖x′ − x‖ / ‖x‖ of a token's final vector, the tokens' mean.
+    ``label``, ``says`` and ``finding`` follow from the thresholds in labels.toml.
     """
 
     head: str
@@ -30,10 +31,11 @@ class Finding:
     swap_mean: float | None
     swap_max: float | None
     swap_noun: str | None
-    if_off_nats: float
+    if_off_nats: float | None
     label: str
     says: str
     finding: bool
+    if_off_vector_change: float | None = None
 
     @property
     def score(self) -> float:
@@ -46,8 +48,8 @@ class Findings(Displayable):
     """The heads of ``rows``, by score, looking from the word ``query`` to the word ``key`` in a text.
 
     ``head`` is the one to derive: the one asked for, or the first. ``next_token`` holds the likeliest next
-    tokens with their probabilities, ``nouns`` those that stood in the key's place, ``notes`` what was decided
-    on the way.
+    tokens with their probabilities, none of a model that predicts none; ``nouns`` are those that stood in the
+    key's place, ``notes`` say what was decided on the way.
     """
 
     model: str
@@ -63,13 +65,16 @@ class Findings(Displayable):
 
     def scene(self) -> Scene:
         """Lay out the table of heads, the notes and the next tokens."""
-        columns = (f"{self.query.text} → {self.key.text}", "weight", "habit", "swap", "if off", "")
+        off = "if off" if self.next_token else "vectors"
+        columns = (f"{self.query.text} → {self.key.text}", "weight", "habit", "swap", off, "")
         places = [row.head for row in self.rows]
         table = Table(columns, tuple(map(_cells, self.rows)), self.text, focus=places.index(self.head))
         notes: list[Part] = [Text((note,), role="note") for note in self.notes]
         return Scene(f"A real model: {self.model}", (table, *notes, self._next()))
 
     def _next(self) -> Text:
+        if not self.next_token:
+            return Text(("Next token: none, as the model predicts none",))
         odds = (f"{quoted(token)} {fixed(p, 2)}" for token, p in self.next_token)
         return Text(("Next token: " + "   ".join(odds),))
 
@@ -92,4 +97,6 @@ def excerpt(text: str) -> str:
 
 def _cells(row: Finding) -> tuple[Cell, ...]:
     swap = "—" if row.swap_mean is None else fixed(row.swap_mean)
-    return (row.head, fixed(row.weight), fixed(row.habit), swap, fixed(row.if_off_nats), row.says)
+    moved = row.if_off_vector_change if row.if_off_nats is None else row.if_off_nats
+    off = "—" if moved is None else fixed(moved)
+    return (row.head, fixed(row.weight), fixed(row.habit), swap, off, row.says)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from riverhead.core import AttentionMap, attention
 from riverhead.inspection.reference import kept, longest_window, windows
-from riverhead.inspection.tables import first_that_holds, rules
 from riverhead.transformer import Model
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "Say",
     "distance_bin",
     "habit_of",
-    "label_of",
     "manner_of",
     "measure_habit",
     "measure_manner",
@@ -116,15 +114,6 @@ def manner_of(model: Model, say: Say) -> Array:
 
     shape = (model.config.n_layers, model.config.n_heads, len(MANNER))
     return kept(model.folder, "manner", shape, measure)
-
-
-def label_of(means: Array) -> str:
-    """Name a head by its mean weights on the previous, the first and the near tokens, (3,).
-
-    >>> label_of(np.array([0.8, 0.1, 0.9]))
-    'previous-token'
-    """
-    return first_that_holds(rules("label"), dict(zip(MANNER, means.tolist(), strict=True))).words
 
 
 def measure_habit(model: Model, T: int) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riverhead.inspection.findings import Finding
-from riverhead.inspection.habit import label_of
+from riverhead.inspection.labels import Label
 from riverhead.inspection.tables import Rule, first_that_holds, rules
 from riverhead.transformer import head_name
 
@@ -21,7 +22,7 @@ Head = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """One pair of words in every head, ``distance`` tokens apart."""
+    """One pair of words in every head; the one looked at is ``distance`` tokens back, below 0 ahead."""
 
     word: str
     distance: int
@@ -29,12 +30,12 @@ class Judged:
     habit: Floats  # (n_layers, H)
     swap: Floats  # (n_nouns, n_layers, H); no nouns where none fits
     nouns: tuple[str, ...]
-    manner: Floats  # (n_layers, H, 3)
+    labels: Mapping[Head, Label]
 
     def rule(self, head: Head) -> Rule:
         """Return the row of the table that words what ``head`` does here."""
         weight, habit, swap = float(self.weight[head]), float(self.habit[head]), self.swap[:, *head]
-        label = label_of(self.manner[head])
+        label = self.labels[head].words
         return first_that_holds(rules("says"), facts(weight, habit, swap, self.distance, label))
 
     def select(self, n: int) -> list[Head]:
@@ -44,8 +45,10 @@ class Judged:
         is_finding = [self.rule((int(layer), int(head))).finding for layer, head in np.ndindex(score.shape)]
         return select(self.weight, score, np.reshape(is_finding, score.shape), n)
 
-    def finding(self, head: Head, if_off_nats: float) -> Finding:
-        """Put together the row of ``head``."""
+    def finding(
+        self, head: Head, *, if_off_nats: float | None = None, if_off_vector_change: float | None = None
+    ) -> Finding:
+        """Put together the row of ``head`` and what moves without it."""
         rule, swap = self.rule(head), self.swap[:, *head]
         most = int(swap.argmax()) if self.nouns else None
         return Finding(
@@ -56,9 +59,10 @@ class Judged:
             swap_max=None if most is None else float(swap[most]),
             swap_noun=None if most is None else self.nouns[most],
             if_off_nats=if_off_nats,
-            label=label_of(self.manner[head]),
+            label=self.labels[head].words,
             says=rule.words.format(word=self.word),
             finding=rule.finding,
+            if_off_vector_change=if_off_vector_change,
         )
 
 

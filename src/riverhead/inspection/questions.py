@@ -8,18 +8,22 @@ import numpy as np
 
 from riverhead.errors import InputError
 from riverhead.inspection.findings import Findings
-from riverhead.inspection.habit import Say, manner_of, silent
+from riverhead.inspection.habit import Say, silent
 from riverhead.inspection.judge import Head, Judged
-from riverhead.inspection.off import if_off_nats
+from riverhead.inspection.labels import labels_of
+from riverhead.inspection.off import if_off_nats, if_off_vector_change
+from riverhead.inspection.one_word import title_of
 from riverhead.inspection.swap import N_NOUNS
 from riverhead.inspection.tables import function_words
 from riverhead.inspection.trial import Trial
+from riverhead.inspection.words import tokens_back
 from riverhead.transformer import HeadName, Model, head_name, parse_head
-from riverhead.transformer.known import KNOWN
 
 __all__ = ["control", "telling"]
 
 N_NEXT = 5
+NATS = "if off = nats the next-token odds move without the head"
+VECTORS = "vectors = how far the tokens' final vectors move if the head is off, the mean of ‖x′ − x‖ / ‖x‖"
 
 
 def telling(
@@ -56,8 +60,9 @@ def telling(
 def control(model: Model, text: str, findings: Findings, *, progress: Say | None = None) -> Findings:
     """Put the three questions to the same heads in a second sentence that has the same asking word.
 
-    They look at the same word if it stands before the asking one, and otherwise at the word as many tokens
-    back as it was. Raises `InputError` when the sentence has neither.
+    They look at the same word where the asking one sees it, the nearest if it stands there several times, and
+    otherwise at the word as many tokens back, or ahead, as it was. Raises `InputError` when the sentence has
+    neither.
     """
     trial = Trial(model, text, findings.query.text, progress or silent)
     pair, notes = _same_pair(trial, findings)
@@ -70,28 +75,35 @@ def _same_pair(trial: Trial, findings: Findings) -> tuple[tuple[int, int], list[
     wanted, query = findings.key, trial.asking[0]
     candidates = [key for key in range(len(trial.words)) if trial.allowed[0, key]]
     same = [key for key in candidates if trial.words[key].text.casefold() == wanted.text.casefold()]
+    back = tokens_back(findings.query, wanted)
     if same:
-        return (0, same[-1]), []
-    place = query.last - (findings.query.last - wanted.last)
+        return (0, min(same, key=lambda key: _how_far(tokens_back(query, trial.words[key]), back))), []
+    place = query.last - back
     there = [key for key in candidates if trial.words[key].start <= place < trial.words[key].stop]
     if not there:
+        where = "before" if trial.model.config.causal else "beside"
         raise InputError(
-            f"before {query.text!r} the control has neither {wanted.text!r} nor a word in its place: "
+            f"{where} {query.text!r} the control has neither {wanted.text!r} nor a word in its place: "
             "give a sentence with one of them, not first"
         )
     return (0, there[0]), [f"{trial.words[there[0]].text} stands in the place of {wanted.text}"]
+
+
+def _how_far(back: int, was_back: int) -> tuple[bool, int]:
+    """Sort words that stand ``back``: first those on the side where it was, then the nearest."""
+    return (back > 0) != (was_back > 0), abs(back)
 
 
 def _judge(trial: Trial, query: int, key: int) -> Judged:
     swap, asking, looked_at = trial.swapped(query, key), trial.asking[query], trial.words[key]
     return Judged(
         word=looked_at.text,
-        distance=asking.last - looked_at.stop + 1,
+        distance=tokens_back(asking, looked_at),
         weight=trial.weight[..., query, key],
         habit=trial.habit[..., query, key],
         swap=swap.weights if swap else np.empty((0, *trial.weight.shape[:2]), np.float32),
         nouns=swap.nouns if swap else (),
-        manner=manner_of(trial.model, trial.say),
+        labels=labels_of(trial.model, trial.say),
     )
 
 
@@ -99,21 +111,33 @@ def _findings(
     trial: Trial, pair: tuple[int, int], judged: Judged, heads: Sequence[Head], shown: Head, notes: list[str]
 ) -> Findings:
     trial.say(f"if off: the text once more without each of {len(heads)} heads")
-    odds, nats = if_off_nats(trial.model, trial.token_ids, heads)
-    likeliest = np.argsort(-odds, kind="stable")[:N_NEXT].tolist()
-    pieces = trial.model.tokenizer.pieces(likeliest)
+    moved, next_token = _if_off(trial, heads)
     return Findings(
-        model=_title(trial.model),
+        model=title_of(trial.model),
         text=trial.text,
         tokens=trial.model.tokenizer.pieces(trial.token_ids.tolist()),
         query=trial.asking[pair[0]],
         key=trial.words[pair[1]],
         head=head_name(*shown),
-        rows=tuple(judged.finding(head, float(moved)) for head, moved in zip(heads, nats, strict=True)),
-        next_token=tuple((piece, float(odds[i])) for piece, i in zip(pieces, likeliest, strict=True)),
+        rows=tuple(judged.finding(head, **of) for head, of in zip(heads, moved, strict=True)),
+        next_token=next_token,
         nouns=judged.nouns,
-        notes=(*notes, *_about_words(trial, *pair), *_about_numbers(judged, _title(trial.model))),
+        notes=(*notes, *_about_words(trial, *pair), *_about_numbers(judged, trial.model)),
     )
+
+
+def _if_off(
+    trial: Trial, heads: Sequence[Head]
+) -> tuple[list[dict[str, float]], tuple[tuple[str, float], ...]]:
+    """Return what moves without each head, by its name in a `Finding`, and the likeliest next tokens."""
+    model, ids = trial.model, trial.token_ids
+    if not model.config.predicts:
+        return [{"if_off_vector_change": x} for x in if_off_vector_change(model, ids, heads).tolist()], ()
+    odds, nats = if_off_nats(model, ids, heads)
+    likeliest = np.argsort(-odds, kind="stable")[:N_NEXT].tolist()
+    pieces = model.tokenizer.pieces(likeliest)
+    next_token = tuple((piece, float(odds[i])) for piece, i in zip(pieces, likeliest, strict=True))
+    return [{"if_off_nats": x} for x in nats.tolist()], next_token
 
 
 def _about_choice(n: int, swapped: bool) -> str:
@@ -135,11 +159,13 @@ def _about_words(trial: Trial, query: int, key: int) -> Iterator[str]:
             yield f"{word.text}, {role}, is {n_tokens} tokens: {split}"
     if looked_at.text.casefold() in function_words():
         yield f"{looked_at.text} is a function word: that nouns get less in its place says little about it"
-    if after := [word.text for word in trial.words if word.start >= asking.stop]:
+    if not trial.model.config.causal:
+        yield "The model reads both ways: a word sees those after it too"
+    elif after := [word.text for word in trial.words if word.start >= asking.stop]:
         yield f"The model is causal: {asking.text} cannot see {after[0]}"
 
 
-def _about_numbers(judged: Judged, model: str) -> Iterator[str]:
+def _about_numbers(judged: Judged, model: Model) -> Iterator[str]:
     n_nouns = len(judged.nouns)
     swap = f"swap = mean with {n_nouns} other nouns for {judged.word}; "
     if not n_nouns:
@@ -150,12 +176,6 @@ def _about_numbers(judged: Judged, model: str) -> Iterator[str]:
         )
     elif n_nouns < N_NOUNS:
         yield f"Only {n_nouns} of the nouns that ship fit in the place of {judged.word}"
-    yield (
-        f"habit = mean weight at this place in plain text; {swap}"
-        "if off = nats the next-token odds move without the head"
-    )
-    yield f"Each finding is one about this model, {model}, not about language"
-
-
-def _title(model: Model) -> str:
-    return KNOWN[model.name].title if model.name in KNOWN else model.name
+    off = NATS if model.config.predicts else VECTORS
+    yield f"habit = mean weight at this place in plain text; {swap}{off}"
+    yield f"Each finding is one about this model, {title_of(model)}, not about language"

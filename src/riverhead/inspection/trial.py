@@ -33,7 +33,7 @@ class Swapped:
 
 
 class Trial:
-    """One text in one model, its words asking about the words before them.
+    """One text in one model, its words asking about those they see: the words before them, or both ways.
 
     With ``focus`` only that word asks. Raises `InputError` for a text too long, or where no word can.
     """
@@ -57,15 +57,26 @@ class Trial:
         ] = {}  # by key: its weights have one more axis, the queries so far
         if not self.allowed.any():
             whom = "any word" if focus is None else repr(self.asking[0].text)
+            where, why = ("before", ", and the model is causal") if model.config.causal else ("beside", "")
             raise InputError(
-                f"there is no word to look at before {whom}, the first token apart, and the model is causal: "
+                f"there is no word to look at {where} {whom}, the first token apart{why}: "
                 "give a longer text or another word"
             )
 
     @cached_property
     def allowed(self) -> NDArray[np.bool_]:
-        """Which pairs count, (n_queries, n_words): a word before, without the first token."""
-        pairs = [[key.start > 0 and key.stop <= query.start for key in self.words] for query in self.asking]
+        """Which pairs count, (n_queries, n_words): a word before, or after where the query sees both ways.
+
+        A word of the first token is none of them.
+        """
+        ahead = not self.model.config.causal
+        pairs = [
+            [
+                key.start > 0 and (key.stop <= query.start or (ahead and key.start >= query.stop))
+                for key in self.words
+            ]
+            for query in self.asking
+        ]
         return np.array(pairs, bool).reshape(len(self.asking), len(self.words))
 
     @cached_property
@@ -94,9 +105,14 @@ class Trial:
                 return None
             if key not in self._swapped:
                 self.say(f"swap: {len(swap.nouns)} other nouns for {word.text}")
-            weights = weights_on(self.model, swap.token_ids, self._queries[: query + 1], [word])[..., 0]
+            if self.model.config.causal:
+                queries = self._queries[: query + 1]
+                n_tokens = int(queries.max()) + 1
+            else:  # it reads the whole text for one query as for all
+                queries, n_tokens = self._queries, len(self.token_ids)
+            weights = weights_on(self.model, swap.token_ids, queries, [word])[..., 0]
             self._swapped[key] = Swapped(swap.nouns, weights)
-            self._n_searched += len(swap.nouns) * int(self._queries[: query + 1].max() + 1)
+            self._n_searched += len(swap.nouns) * n_tokens
         known = self._swapped[key]
         return known and Swapped(known.nouns, known.weights[..., query])
 

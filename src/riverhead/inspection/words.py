@@ -13,7 +13,7 @@ from riverhead.errors import InputError
 if TYPE_CHECKING:
     from riverhead.transformer.tokens import Tokenizer
 
-__all__ = ["Word", "find", "words", "words_read"]
+__all__ = ["Word", "find", "tokens_back", "words", "words_read"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,16 @@ def words(text: str, offsets: Sequence[tuple[int, int]]) -> tuple[Word, ...]:
         if tokens:
             found.append(Word(text[first:end], tokens[0], tokens[-1] + 1, (first, end)))
     return tuple(found)
+
+
+def tokens_back(asking: Word, looked_at: Word) -> int:
+    """Return how many tokens back from the one that asks the word looked at is; below 0 it is ahead.
+
+    >>> bank, flooded = words("bank flooded", [(0, 4), (4, 12)])
+    >>> tokens_back(flooded, bank), tokens_back(bank, flooded)
+    (1, -1)
+    """
+    return asking.last - (looked_at.last if looked_at.last < asking.last else looked_at.start)
 
 
 def find(words: Sequence[Word], name: str) -> Word:
