@@ -35,7 +35,7 @@ SP_TYPES = [2, 3, 3, *[6] * 256, *[1] * len(PIECES)]
 SP_SCORES = [0.0] * 259 + [-float(n) for n in range(len(PIECES))]
 
 # What the vocabularies above have, what they have not, and what is cut in a way of its own.
-TEXT = st.text(st.sampled_from("theab12 3\n\té'sÉß🌊½.,!中"), max_size=23) | st.text(max_size=11)
+TEXT = st.text(st.sampled_from("theab12 3\n\té'sÉß🌊½.,!中e\u0301"), max_size=23) | st.text(max_size=11)
 
 
 def opened(folder: Path, backend: tokenizers.Tokenizer, text: dict[str, Any]) -> Tokenizer:
