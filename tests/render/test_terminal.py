@@ -207,3 +207,13 @@ def test_colour_shades_weights_and_no_colour_has_no_escapes():
     coloured, bare = (render(Scene("t", (weights,)), "text", colour=colour) for colour in (True, False))
     assert "48;2;204;88;0m" in coloured
     assert "\x1b" not in bare
+
+
+def test_in_a_notebook_text_is_returned_and_not_put_into_the_cell(monkeypatch):
+    class ZMQInteractiveShell:
+        """What rich takes a notebook by."""
+
+    alone = lines(Text(("river",)), title="bank")
+    monkeypatch.setattr("builtins.get_ipython", ZMQInteractiveShell, raising=False)
+    assert lines(Text(("river",)), title="bank") == alone
+    assert "river" in " ".join(alone)

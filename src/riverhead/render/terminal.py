@@ -82,7 +82,7 @@ def text(scene: Scene, width: int = 80, colour: bool = False) -> str:
     sheet = StringIO()
     console = Console(
         file=sheet, width=width, force_terminal=colour, color_system="truecolor" if colour else None,
-        legacy_windows=False, _environ={},
+        legacy_windows=False, force_jupyter=False, _environ={},
     )  # fmt: skip
     show(scene, console)
     return sheet.getvalue()
