@@ -48,8 +48,8 @@ def run(name: str, n_tokens: int, kind: str) -> None:
     """Read the text once and print the CPU seconds it took, and the process's peak bytes."""
     import numpy as np
 
+    from riverhead.inspection.every_head import heads
     from riverhead.inspection.habit import habit_of, silent
-    from riverhead.inspection.heads import heads
     from riverhead.inspection.labels import labels_of
     from riverhead.transformer import load
 

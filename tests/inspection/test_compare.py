@@ -14,8 +14,8 @@ from small_model import SmallTokenizer, small_model
 
 from riverhead.errors import InputError
 from riverhead.inspection import head_changes
-from riverhead.inspection.compare import compare
-from riverhead.inspection.compare_models import compare_models
+from riverhead.inspection.comparing import compare
+from riverhead.inspection.comparing_models import compare_models
 from riverhead.inspection.comparison import Comparison, HeadChange
 from riverhead.inspection.habit import habit_of, silent
 from riverhead.render import render
@@ -227,7 +227,7 @@ def test_the_words_follow_from_the_thresholds(
         object.__setattr__(found, "from_habit", (np.full(shape, off), np.zeros(shape)))
         return found
 
-    monkeypatch.setattr("riverhead.inspection.compare.lay_over", laid)
+    monkeypatch.setattr("riverhead.inspection.comparing.lay_over", laid)
     assert {(head.says, head.changed) for head in compare(llama, A, B).heads} == {(says, changed)}
 
 

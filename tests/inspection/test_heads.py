@@ -15,8 +15,8 @@ from planted_model import PLANTED, PlantedModel
 from riverhead.errors import InputError
 from riverhead.inspection import copies
 from riverhead.inspection.copies import LayerWeights, on_copies
+from riverhead.inspection.every_head import Heads, heads
 from riverhead.inspection.habit import habit_of, silent
-from riverhead.inspection.heads import Heads, heads
 from riverhead.inspection.labels import labels_of
 from riverhead.render import render
 from riverhead.transformer import Model

@@ -83,9 +83,9 @@ def _found(
     models: list[Model], texts: list[str], word: str | None, progress: Callable[[str], None]
 ) -> Comparison | ModelComparison:
     if len(models) == 1:
-        from riverhead.inspection.compare import compare as compare_texts
+        from riverhead.inspection.comparing import compare as compare_texts
 
         return compare_texts(models[0], texts[0], texts[1], word=word, progress=progress)
-    from riverhead.inspection.compare_models import compare_models
+    from riverhead.inspection.comparing_models import compare_models
 
     return compare_models(models[0], models[1], texts[0], word=word, progress=progress)

@@ -17,7 +17,7 @@ from riverhead.cli.output import output_of
 from riverhead.errors import InputError
 
 if TYPE_CHECKING:
-    from riverhead.inspection.heads import Heads
+    from riverhead.inspection.every_head import Heads
 
 __all__ = ["heads"]
 
@@ -82,8 +82,8 @@ def heads(
     out = output_of(format, output, "riverhead.look.heads/1", chosen=chosen)
     text = read_text(text, file)
 
-    from riverhead.inspection.heads import SHOWN
-    from riverhead.inspection.heads import heads as look
+    from riverhead.inspection.every_head import SHOWN
+    from riverhead.inspection.every_head import heads as look
 
     choose = _chooser(sort, where, label, column)
     model = opened(name, yes=yes, offline=offline)

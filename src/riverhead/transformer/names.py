@@ -25,7 +25,7 @@ def head_name(layer: int, head: int) -> str:
 
 
 def read_head(head: HeadName) -> tuple[int, int]:
-    """Return (layer, head) of ``"L16.H0"`` or ``(16, 0)``, of whatever model; `InputError` for anything else."""
+    """Return (layer, head) of ``"L16.H0"`` or ``(16, 0)``, of whatever model; else raise `InputError`."""
     if isinstance(head, str):
         match = _NAME.fullmatch(head.strip())
         if match is None:

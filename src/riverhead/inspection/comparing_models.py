@@ -8,7 +8,7 @@ import numpy as np
 
 from riverhead.core.equation import softmax
 from riverhead.errors import InputError
-from riverhead.inspection.compare import N_NEXT, layer_cosines, next_odds
+from riverhead.inspection.comparing import N_NEXT, layer_cosines, next_odds
 from riverhead.inspection.comparison import Comparison, Odds, Side
 from riverhead.inspection.habit import Say, silent
 from riverhead.inspection.head_changes import lay_over
