@@ -27,14 +27,17 @@ def sample(given: Given) -> Tensor:
 
 def mixed(given: Given, at: Tensor) -> tuple[Tensor, Tensor]:
     """Return ``out`` (..., H, n, d_v) of the queries ``at``, and which of them see a key (..., H, n)."""
-    w, *_ = rows.weights(given, at)
-    *lead, H, n, T_k = w.shape
-    G, v = given.v.shape[-3], given.v.to(w.dtype)
-    out = w.reshape(*lead, G, H // G * n, T_k) @ v.nan_to_num()
-    sees = w.sum(dim=-1) > 0
+    import torch
+
+    outs, seen = [], []
+    for group in given.groups():
+        w, *_ = rows.weights(group, at)  # (..., group, n, T_k)
+        outs.append(w @ group.v.to(w.dtype).nan_to_num())
+        seen.append(w.sum(dim=-1) > 0)
+    sees = torch.cat(seen, dim=-2)
     for item, (low, high) in enumerate(given.spans or ()):  # a function may make of padding what it likes
         sees[item] &= (at >= low) & (at < high)
-    return out.reshape(*lead, H, n, v.shape[-1]), sees
+    return torch.cat(outs, dim=-3), sees
 
 
 def compared(ours: Tensor, theirs: Tensor, sees: Tensor) -> float:
@@ -49,8 +52,10 @@ def allowed(given: Given, at: Tensor) -> float:
     """Return how far they may differ: the scores' own rounding, where these are large, goes into it."""
     import torch
 
-    found, _ = rows.scores(given, at)
-    largest = float(found.masked_fill(found.isneginf(), 0).abs().max()) if found.numel() else 0.0
+    largest = 0.0
+    for group in given.groups():
+        found, _ = rows.scores(group, at)
+        largest = max(largest, float(found.masked_fill(found.isneginf(), 0).abs().max()))
     kinds = [x.dtype for x in (given.q, given.k, given.v)]
     eps = max(torch.finfo(kind).eps for kind in kinds)
     return max(NARROW if eps > 1e-4 else WIDE, SLACK * eps * largest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,26 @@ class Given:
             bias=cut(self.bias),
             sinks=None if self.sinks is None else self.sinks[at],
         )
+
+    def groups(self) -> Iterator[Given]:
+        """Return the call a kv head at a time, as views."""
+        G = self.k.shape[-3]
+        group = self.q.shape[-3] // G
+        for g in range(G):
+            of_q, of_k = slice(g * group, (g + 1) * group), slice(g, g + 1)
+            mask, bias = (
+                x if x is None or x.ndim < 3 or x.shape[-3] == 1 else x[..., of_q, :, :]
+                for x in (self.mask, self.bias)
+            )
+            yield replace(
+                self,
+                q=self.q[..., of_q, :, :],
+                k=self.k[..., of_k, :, :],
+                v=self.v[..., of_k, :, :],
+                mask=mask,
+                bias=bias,
+                sinks=None if self.sinks is None else self.sinks[of_q],
+            )
 
     def of_span(self, item: int, low: int, high: int) -> Given:
         """Return the call of one sequence (1, H, n, n), from token ``low`` up to ``high``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -47,6 +48,7 @@ class Recorder:
         self._running: list[tuple[nn.Module, int]] = []  # with the number of calls there were when it began
         self._layers: dict[str, int] = {}
         self._masks = Masks(own=keep == "map")
+        self.worker = ThreadPoolExecutor(1, "riverhead.watch")
         self.mode: Any = None  # the torch function mode of the watch, while it is on
         self.called = False  # whether any module of the model ran
         self.n_calls = 0  # attention calls met, watched or not
@@ -146,9 +148,9 @@ class Recorder:
         size = measure.bytes_of(call, self._top, map=self._keep == "map")
         self._afford(size, call)
         if self._keep == "map":
-            kept, found = measure.mapped(call, self._top)
+            kept, found = measure.mapped(call, self._top, self.worker)
         else:
-            kept, found = None, measure.statistics(call, self._top)
+            kept, found = None, measure.statistics(call, self._top, self.worker)
         sinks = None if call.sinks is None else call.sinks.detach().cpu().float().numpy()
         self.seen._add(
             Call(

@@ -86,6 +86,7 @@ class Watching:
             raise InputError("this watch has been used; call riverhead.watch(model) anew for each block")
         self._used = True
         with ExitStack() as hooks:
+            hooks.enter_context(self._recorder.worker)
             for way in (through_modules, through_torch, through_transformers):
                 hooks.enter_context(way.watching(self._recorder))
             self._hooks = hooks.pop_all()
