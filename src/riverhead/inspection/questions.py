@@ -81,10 +81,10 @@ def _same_pair(trial: Trial, findings: Findings) -> tuple[tuple[int, int], list[
     place = query.last - back
     there = [key for key in candidates if trial.words[key].start <= place < trial.words[key].stop]
     if not there:
-        where = "before" if trial.model.config.causal else "beside"
+        where, not_first = ("before", ", not first") if trial.model.config.causal else ("beside", "")
         raise InputError(
             f"{where} {query.text!r} the control has neither {wanted.text!r} nor a word in its place: "
-            "give a sentence with one of them, not first"
+            f"give a sentence with one of them{not_first}"
         )
     return (0, there[0]), [f"{trial.words[there[0]].text} stands in the place of {wanted.text}"]
 
