@@ -1,4 +1,4 @@
-"""Print anew what README.md and docs/*.md show: every console block, and the picture.
+"""Print anew what README.md and docs/ show: every console block, the picture, and the notebook's outputs.
 
     python docs/refresh.py
 
@@ -12,6 +12,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -34,3 +35,4 @@ for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
     )
 picture = ROOT / "docs" / "first-minute.svg"
 subprocess.run([RIVERHEAD, "show", "The river bank flooded", "-o", picture], check=True, env=ENVIRONMENT)
+subprocess.run([sys.executable, ROOT / "docs" / "run_notebook.py"], check=True, env=ENVIRONMENT)

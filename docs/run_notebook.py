@@ -58,7 +58,7 @@ def data(value: Any) -> dict[str, list[str]]:
     """A value as text, and as HTML where it has some."""
     as_html = getattr(value, "_repr_html_", lambda: None)()
     html = {"text/html": lines(as_html)} if as_html else {}
-    return html | {"text/plain": lines(repr(value))}
+    return html | {"text/plain": lines(repr(value).rstrip("\n"))}
 
 
 def lines(text: str) -> list[str]:

@@ -88,10 +88,9 @@ def written(folder: Path, *sources: str) -> Path:
 
 
 def test_a_cell_shows_what_it_prints_and_its_last_value(tmp_path: Path) -> None:
-    page = "class Page:\n    def _repr_html_(self): return '<b>é</b>'\n    def __repr__(self): return 'page'"
-    small = written(
-        tmp_path, "x = 2\nprint('a')\nprint(x)\nx + 1", f"{page}\nPage()", "x; None", "_ = x\nx = 3"
-    )
+    page = "class Page:\n    def _repr_html_(self): return '<b>é</b>'"
+    page += "\n    def __repr__(self): return 'page\\n'\nPage()"
+    small = written(tmp_path, "x = 2\nprint('a')\nprint(x)\nx + 1", page, "x; None", "_ = x\nx = 3")
     ran = run(small, tmp_path / "ran.ipynb")
     assert ran.returncode == 0, ran.stderr
     printed = {"name": "stdout", "output_type": "stream", "text": "a\n2\n"}
