@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,14 @@ from tiny import Tiny, make_tiny
 
 if TYPE_CHECKING:
     from riverhead.transformer import Model
+
+
+def pytest_configure() -> None:
+    """Where the oracles are required, as in CI, no test may be skipped for want of them."""
+    if os.environ.get("RIVERHEAD_REQUIRE_ORACLES") == "1":
+        missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
+        if missing:
+            pytest.exit(f"RIVERHEAD_REQUIRE_ORACLES=1, and not installed: {', '.join(missing)}", returncode=3)
 
 
 def fetched(name: str) -> Path:
