@@ -83,6 +83,7 @@ ACTIVATIONS = {
     "gelu_pytorch_tanh": "gelu_tanh",
     "relu": "relu",
 }
+MOST_LAYERS = 1 << 16  # where no tensors are counted
 LAYER_TYPES = ("full_attention", "sliding_attention")
 
 
@@ -105,10 +106,11 @@ def family_of(given: Json) -> str:
     return str(family)
 
 
-def config_from(given: Json, shapes: Mapping[str, tuple[int, ...]]) -> Config:
+def config_from(given: Json, shapes: Mapping[str, tuple[int, ...]] | None = None) -> Config:
     """Read the config of a model whose tensors, by their names without a prefix, have ``shapes``.
 
-    Raises `ModelError` naming the field that is missing or that asks for what is not computed here.
+    Without them it is the model that transformers builds anew: a BERT has its pooler then. Raises
+    `ModelError` naming the field that is missing or that asks for what is not computed here.
     """
     family = family_of(given)
     given = DEFAULTS[family] | {
@@ -118,8 +120,12 @@ def config_from(given: Json, shapes: Mapping[str, tuple[int, ...]]) -> Config:
         if given.get(name) not in allowed:
             raise ModelError(f"config.json: {name} is {given[name]!r:.60}, read is {allowed[0]!r}")
     sizes = _sizes(family, given)
-    if sizes["n_layers"] > len(shapes):
-        raise ModelError(f"config.json: {sizes['n_layers']} layers, but there are {len(shapes)} tensors")
+    n_tensors = MOST_LAYERS if shapes is None else len(shapes)
+    if sizes["n_layers"] > n_tensors:
+        raise ModelError(
+            f"config.json: {sizes['n_layers']} layers, but there are "
+            + (f"{n_tensors} tensors" if shapes is not None else f"never more than {n_tensors}")
+        )
     traits = TRAITS[family] | {
         "activation": _activation(given, ACTIVATION.get(family, "hidden_act")),
         "tied_embeddings": _flag(given, "tie_word_embeddings"),
@@ -130,7 +136,8 @@ def config_from(given: Json, shapes: Mapping[str, tuple[int, ...]]) -> Config:
         traits |= {"rope_base": base, "rope_scaling": kind, "windows": _windows(family, given, sizes)}
         traits |= {trait: True for trait, field in BIASES if _flag(given, field)}
     else:
-        traits |= {"n_positions": sizes["context_length"], "pooler": "pooler.dense.weight" in shapes}
+        pooler = family == "bert" if shapes is None else "pooler.dense.weight" in shapes
+        traits |= {"n_positions": sizes["context_length"], "pooler": pooler}
     return Config(architecture=family, **sizes, **traits)
 
 
