@@ -162,9 +162,10 @@ def test_the_first_word_has_none_to_look_at(fake: FakeModel) -> None:
 
 
 @pytest.mark.parametrize(("text", "focus"), [("", None), ("bank", None), ("bank …", "bank")])
-def test_a_lone_word_has_none_beside_it(both_ways: FakeModel, text: str, focus: str | None) -> None:
-    whom = "any word" if focus is None else repr(focus)
-    with pytest.raises(InputError, match=f"look at beside {whom}, the first token apart: give"):
+def test_both_ways_a_lone_word_has_no_other_to_look_at(
+    both_ways: FakeModel, text: str, focus: str | None
+) -> None:
+    with pytest.raises(InputError, match="is no other word to look at, the first token apart: give"):
         Trial(both_ways, text, focus)
 
 

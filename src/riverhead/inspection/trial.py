@@ -57,11 +57,10 @@ class Trial:
         ] = {}  # by key: its weights have one more axis, the queries so far
         if not self.allowed.any():
             whom = "any word" if focus is None else repr(self.asking[0].text)
-            where, why = ("before", ", and the model is causal") if model.config.causal else ("beside", "")
-            raise InputError(
-                f"there is no word to look at {where} {whom}, the first token apart{why}: "
-                "give a longer text or another word"
-            )
+            missing = "other word to look at, the first token apart"
+            if model.config.causal:
+                missing = f"word to look at before {whom}, the first token apart, and the model is causal"
+            raise InputError(f"there is no {missing}: give a longer text or another word")
 
     @cached_property
     def allowed(self) -> NDArray[np.bool_]:
