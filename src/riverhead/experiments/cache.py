@@ -1,0 +1,240 @@
+"""Decoding with and without a KV cache: operations and bytes, counted as they are done, against formulas."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from riverhead.core import KVCache, attention, merge, split
+from riverhead.core.border import Floats
+from riverhead.experiments.experiment import Experiment, Prediction, Progress, Result, shown
+from riverhead.experiments.rounding import apart
+from riverhead.numbers import Number
+from riverhead.scene import Line, Lines, Table
+
+__all__ = ["measure", "prepare"]
+
+D_MODEL, H, D_K = 128, 8, 16
+SHARING = {"MHA": H, "GQA": 2, "MQA": 1}  # how many kv heads the query heads share
+ENTRIES = math.sqrt(3)  # x's and √d_model·W's entries lie within ±√3: their variance is 1
+ITEM_BYTES = 8  # float64
+
+ARGUMENT = """\
+Under a causal mask a token's key and value depend on no later token: once made, they stay. Without a cache each \
+new token makes all of them again, and every query besides: t tokens' work for one new output, so T new tokens \
+cost a sum over t of t (projections) and of t² (attention). With a cache a new token costs its own projections \
+and one row of attention: a sum of 1 and of t.
+
+What is kept is 2 · G · d_k numbers a token and layer, for keys and for values, of G kv heads. Query heads that \
+share a kv head (GQA; all of them, MQA) make it H / G times smaller, and the outputs cost as many products as \
+before: only the projections to keys and values shrink."""
+
+
+@dataclass(slots=True)
+class Counter:
+    """Multiplies, and adds up what it multiplied: 2·n·m·p FLOPs for (n, m) times (m, p)."""
+
+    n_flops: int = 0
+
+    def product(self, x: Floats, W: Floats) -> Floats:
+        self.n_flops += 2 * math.prod(x.shape) * W.shape[-1]
+        return x @ W
+
+    def attention(self, q: Floats, k: Floats, v: Floats) -> Floats:
+        """Causal attention; its two products are counted in full, the hidden half too."""
+        scores = math.prod(q.shape[:-1]) * k.shape[-2]
+        self.n_flops += 2 * scores * (q.shape[-1] + v.shape[-1])
+        return attention(q, k, v, causal=True).out
+
+
+@dataclass(slots=True)
+class Decoder:
+    """One layer of attention that is given a text token by token; with a ``cache`` it keeps keys and values."""
+
+    W: Mapping[str, Floats]
+    n_kv_heads: int
+    cache: KVCache | None
+    counter: Counter = field(default_factory=Counter)
+
+    def next(self, x: Floats) -> Floats:
+        """Return the output (d_model,) of the last of the tokens ``x`` (t, d_model)."""
+        new = x if self.cache is None else x[-1:]
+        q, k, v = (self.counter.product(new, self.W[name]) for name in ("W_q", "W_k", "W_v"))
+        q, k, v = split(q, H), split(k, self.n_kv_heads), split(v, self.n_kv_heads)
+        if self.cache is not None:
+            k, v = self.cache.append(k, v)
+        y: Floats = self.counter.product(merge(self.counter.attention(q, k, v)), self.W["W_o"])
+        return y[-1]
+
+
+def _lengths(thorough: bool) -> tuple[int, ...]:
+    return tuple(2**n for n in range(4, 10 if thorough else 9))
+
+
+def _flops(T: int, G: int, *, cached: bool) -> int:
+    """FLOPs of T tokens decoded one by one, by formula."""
+    a_token = 2 * D_MODEL * (2 * H + 2 * G) * D_K  # W_q, W_o; W_k, W_v
+    a_pair = 4 * H * D_K  # q·k, and the weight times v
+    sum_1, sum_2 = T * (T + 1) // 2, T * (T + 1) * (2 * T + 1) // 6  # of t, of t²
+    return a_token * T + a_pair * sum_1 if cached else a_token * sum_1 + a_pair * sum_2
+
+
+def _cache_bytes(T: int, G: int) -> int:
+    return 2 * G * T * D_K * ITEM_BYTES
+
+
+def _apart(T: int) -> float:
+    reach = math.sqrt(D_K) * ENTRIES**4 * D_MODEL  # scale · Σ|q||k|, each |q| ≤ Σ|x||W| ≤ 3·√d_model
+    largest = ENTRIES**2 * math.sqrt(D_MODEL)
+    of_heads = apart(T, D_K, reach=reach, largest=largest, dtype=np.float64, d_model=D_MODEL)
+    of_W_o = 2 * H * D_K * float(np.finfo(np.float64).eps) / 2 * largest
+    return (of_heads + of_W_o) * H * D_K * ENTRIES / math.sqrt(D_MODEL)  # Σ|W_o| of a column
+
+
+def prepare(thorough: bool = False) -> Experiment:
+    """Predict every count to the last operation and byte, and outputs that differ by rounding alone."""
+    T = _lengths(thorough)[-1]
+    predictions = []
+    for name, G in SHARING.items():
+        for cached, way in ((False, "without"), (True, "with")):
+            n = _flops(T, G, cached=cached)
+            sums = "Σ 1 and Σ t" if cached else "Σ t and Σ t²"
+            why = f"2·d_model·(2·H + 2·G)·d_k and 4·H·d_k times {sums}, t = 1 … T"
+            says = f"{name}, {way} a cache: {T} tokens take {n:,} FLOPs."
+            predictions.append(Prediction(f"{name.lower()}-flops-{way}", says, n, n, why))
+        n = _cache_bytes(T, G)
+        says = f"{name}: the cache holds {n:,} bytes."
+        predictions.append(
+            Prediction(f"{name.lower()}-bytes", says, n, n, f"2·G·T·d_k·{ITEM_BYTES} bytes, G = {G}, float64")
+        )
+    bound = _apart(T)
+    predictions.append(
+        Prediction(
+            "outputs",
+            "With and without a cache the outputs are the same.",
+            0,
+            bound,
+            f"rounding of float64 at T {T}, d_model {D_MODEL}, d_k {D_K}, carried through W_o",
+        )
+    )
+    return Experiment(
+        "cache", "What does a KV cache save, and what does it hold?", ARGUMENT, tuple(predictions)
+    )
+
+
+def measure(experiment: Experiment, seed: int, thorough: bool, progress: Progress) -> Result:
+    """Decode a random text with and without a cache, with 8, 2 and 1 kv heads, and count."""
+    lengths = _lengths(thorough)
+    rng = np.random.default_rng(seed)
+    x = _uniform(rng, lengths[-1], D_MODEL)
+    measured: dict[str, float] = {"outputs": 0.0}
+    rows: list[dict[str, Any]] = []
+    for n, (name, G) in enumerate(SHARING.items()):
+        widths = {"W_q": H * D_K, "W_k": G * D_K, "W_v": G * D_K, "W_o": D_MODEL}
+        W = {key: _uniform(rng, D_MODEL, width) / math.sqrt(D_MODEL) for key, width in widths.items()}
+        outputs = []
+        for cached, way in ((False, "without"), (True, "with")):
+            progress((2 * n + cached) / 6, f"{name}, {way} a cache")
+            decoder = Decoder(W, G, KVCache() if cached else None)
+            y, found = _decode(decoder, x, lengths)
+            outputs.append(y)
+            rows += [{"heads": name, "n_kv_heads": G, "cache": cached, **row} for row in found]
+            measured[f"{name.lower()}-flops-{way}"] = rows[-1]["flops"]
+        measured[f"{name.lower()}-bytes"] = rows[-1]["cache_bytes"]
+        measured["outputs"] = max(measured["outputs"], float(np.abs(outputs[0] - outputs[1]).max()))
+    return Result(
+        experiment,
+        seed,
+        experiment.claims(measured),
+        (_table(rows, lengths), _flops_lines(rows, lengths), _bytes_lines(rows, lengths), _time_lines(rows)),
+        {"d_model": D_MODEL, "n_heads": H, "d_k": D_K, "rows": rows},
+        (
+            f"One layer of attention alone, random weights and tokens, d_model {D_MODEL}, {H} heads, d_k {D_K}",
+            "FLOPs: counted from the shapes of each product as it is done, the causal half in full; "
+            "the softmax is apart",
+            "Times are this machine's, and nothing is predicted of them",
+        ),
+    )
+
+
+def _uniform(rng: np.random.Generator, *shape: int) -> Floats:
+    return rng.uniform(-ENTRIES, ENTRIES, shape)
+
+
+def _decode(decoder: Decoder, x: Floats, lengths: tuple[int, ...]) -> tuple[Floats, list[dict[str, Any]]]:
+    """Decode all of ``x`` (T, d_model): the outputs, and at each of ``lengths`` what it has taken so far."""
+    y, rows, start = np.empty_like(x), [], perf_counter()
+    for t in range(1, len(x) + 1):
+        y[t - 1] = decoder.next(x[:t])
+        if t in lengths:
+            held = 0 if decoder.cache is None else decoder.cache.nbytes
+            taken = {"flops": decoder.counter.n_flops, "cache_bytes": held, "seconds": perf_counter() - start}
+            rows.append({"T": t, **taken})
+    return y, rows
+
+
+def _at(rows: list[dict[str, Any]], T: int, name: str, cached: bool) -> dict[str, Any]:
+    return next(row for row in rows if (row["T"], row["heads"], row["cache"]) == (T, name, cached))
+
+
+def _table(rows: list[dict[str, Any]], lengths: tuple[int, ...]) -> Table:
+    cells = []
+    for name in SHARING:
+        for T in lengths[:: len(lengths) - 1]:
+            without, cached = (_at(rows, T, name, kept) for kept in (False, True))
+            numbers = (T, without["flops"], cached["flops"])
+            held = cached["cache_bytes"]
+            cells.append(
+                (
+                    name,
+                    *(Number(n, f"{n:,}") for n in numbers),
+                    shown(round(without["flops"] / cached["flops"], 1)),
+                    Number(held, f"{held:,}"),
+                    Number(without["seconds"], f"{without['seconds']:.3f}"),
+                    Number(cached["seconds"], f"{cached['seconds']:.3f}"),
+                )
+            )
+    columns = ("", "T", "FLOPs without", "with", "times fewer", "bytes held", "seconds without", "with")
+    return Table(columns, tuple(cells), "T tokens decoded one by one, without a cache and with one")
+
+
+def _flops_lines(rows: list[dict[str, Any]], lengths: tuple[int, ...]) -> Lines:
+    ways = ((False, "without a cache"), (True, "with a cache"))
+    lines = [_line(f"MHA {way}", rows, "MHA", cached, "flops") for cached, way in ways]
+    lines += [
+        Line(
+            f"predicted {way}",
+            tuple((T, _flops(T, H, cached=cached)) for T in (*lengths, 2 * lengths[-1])),
+            True,
+        )
+        for cached, way in ways
+    ]
+    return Lines(tuple(lines), "tokens decoded", "FLOPs", log_x=True, log_y=True)
+
+
+def _bytes_lines(rows: list[dict[str, Any]], lengths: tuple[int, ...]) -> Lines:
+    lines = [_line(f"{name}, {G} kv heads", rows, name, True, "cache_bytes") for name, G in SHARING.items()]
+    lines += [
+        Line(f"predicted {name}", tuple((T, _cache_bytes(T, G)) for T in (*lengths, 2 * lengths[-1])), True)
+        for name, G in SHARING.items()
+    ]
+    return Lines(tuple(lines), "tokens decoded", "bytes of the cache", log_x=True, log_y=True)
+
+
+def _time_lines(rows: list[dict[str, Any]]) -> Lines:
+    lines = (
+        _line(f"{name} {way} a cache", rows, name, cached, "seconds")
+        for name in SHARING
+        for cached, way in ((False, "without"), (True, "with"))
+    )
+    return Lines(tuple(lines), "tokens decoded", "seconds", log_x=True, log_y=True)
+
+
+def _line(label: str, rows: list[dict[str, Any]], name: str, cached: bool, what: str) -> Line:
+    found = [row for row in rows if (row["heads"], row["cache"]) == (name, cached)]
+    return Line(label, tuple((float(row["T"]), float(row[what])) for row in found))
