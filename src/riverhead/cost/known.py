@@ -13,7 +13,7 @@ from typing import Any
 from riverhead.cost.config import Config
 from riverhead.errors import InputError
 
-__all__ = ["Known", "known", "known_models", "sized"]
+__all__ = ["Known", "known", "known_models", "sized", "windows"]
 
 WINDOWED_LAYERS = 1 << 16  # a window is kept layer by layer; more layers than any model has
 
@@ -86,14 +86,19 @@ def sized(fields: Mapping[str, Any]) -> Config:
     if "d_model" in given:
         given.setdefault("d_ff", 4 * given["d_model"])
     if window is not None:
-        given["windows"] = _windows(window, given.get("n_layers", 0))
+        given["windows"] = windows(window, given.get("n_layers", 0))
     return Config.from_dict(given)
 
 
 PLAIN = {"architecture": "llama", "context_length": 2048, "norm_epsilon": 1e-5}
 
 
-def _windows(window: int, n_layers: int) -> tuple[int, ...]:
+def windows(window: int, n_layers: int) -> tuple[int, ...]:
+    """Return the same window for every layer, as `Config` has it; 0 is none.
+
+    >>> windows(4096, 2), windows(0, 2)
+    ((4096, 4096), ())
+    """
     if window and n_layers > WINDOWED_LAYERS:
         raise InputError(f"n_layers {n_layers}: a window is kept for up to {WINDOWED_LAYERS} layers")
     return (window,) * n_layers if window else ()
