@@ -260,6 +260,14 @@ def test_attention_by_hand_is_an_error_that_says_what_to_do():
     assert "0 (ByHandAttention)" in seen.notes[0]
 
 
+def test_a_compiled_model_called_in_the_block_of_its_original_is_an_error_that_says_so():
+    from torch._dynamo.exc import Unsupported
+
+    model = CausalSelfAttention()
+    with pytest.raises(ModelError, match="call the model itself"), riverhead.watch(model):
+        raise Unsupported("as torch.compile does when it meets what it cannot trace")
+
+
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [

@@ -96,6 +96,11 @@ class Watching:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._hooks.close()
+        if type(error).__module__.startswith("torch._dynamo"):
+            raise ModelError(
+                "torch.compile could not take the model apart while it was watched: inside the block call "
+                "the model itself, and not what torch.compile made of it"
+            ) from error
         if error is None:
             _check_seen(self._recorder)
 
