@@ -14,25 +14,26 @@ from riverhead.core import KVCache, attention, merge, split
 from riverhead.core.border import Floats
 from riverhead.experiments.experiment import Experiment, Prediction, Progress, Result, shown
 from riverhead.experiments.rounding import apart
-from riverhead.numbers import Number
-from riverhead.scene import Line, Lines, Table
+from riverhead.numbers import fixed
+from riverhead.scene import Cell, Line, Lines, Table
 
 __all__ = ["measure", "prepare"]
 
 D_MODEL, H, D_K = 128, 8, 16
 SHARING = {"MHA": H, "GQA": 2, "MQA": 1}  # how many kv heads the query heads share
 ENTRIES = math.sqrt(3)  # x's and √d_model·W's entries lie within ±√3: their variance is 1
+WAYS = ((False, "without"), (True, "with"))  # whether there is a cache
 ITEM_BYTES = 8  # float64
 
 ARGUMENT = """\
-Under a causal mask a token's key and value depend on no later token: once made, they stay. Without a cache each \
-new token makes all of them again, and every query besides: t tokens' work for one new output, so T new tokens \
-cost a sum over t of t (projections) and of t² (attention). With a cache a new token costs its own projections \
-and one row of attention: a sum of 1 and of t.
+Under a causal mask a token's key and value depend on no later token: once made, they stay. Without a cache \
+each new token makes all of them again, and every query besides: t tokens' work for one new output, so T new \
+tokens cost a sum over t of t (projections) and of t² (attention). With a cache a new token costs its own \
+projections and one row of attention: a sum of 1 and of t.
 
-What is kept is 2 · G · d_k numbers a token and layer, for keys and for values, of G kv heads. Query heads that \
-share a kv head (GQA; all of them, MQA) make it H / G times smaller, and the outputs cost as many products as \
-before: only the projections to keys and values shrink."""
+What is kept is 2 · G · d_k numbers a token and layer, keys and values of G kv heads. Query heads that share \
+a kv head (GQA; all of them, MQA) make it H / G times smaller; q·k and weights · v cost what they did, only \
+the projections to keys and values shrink."""
 
 
 @dataclass(slots=True)
@@ -43,18 +44,20 @@ class Counter:
 
     def product(self, x: Floats, W: Floats) -> Floats:
         self.n_flops += 2 * math.prod(x.shape) * W.shape[-1]
-        return x @ W
+        y: Floats = x @ W
+        return y
 
     def attention(self, q: Floats, k: Floats, v: Floats) -> Floats:
         """Causal attention; its two products are counted in full, the hidden half too."""
         scores = math.prod(q.shape[:-1]) * k.shape[-2]
         self.n_flops += 2 * scores * (q.shape[-1] + v.shape[-1])
-        return attention(q, k, v, causal=True).out
+        out: Floats = attention(q, k, v, causal=True).out
+        return out
 
 
 @dataclass(slots=True)
 class Decoder:
-    """One layer of attention that is given a text token by token; with a ``cache`` it keeps keys and values."""
+    """A layer of attention, given a text token by token; with a ``cache`` it keeps keys and values."""
 
     W: Mapping[str, Floats]
     n_kv_heads: int
@@ -101,14 +104,14 @@ def prepare(thorough: bool = False) -> Experiment:
     T = _lengths(thorough)[-1]
     predictions = []
     for name, G in SHARING.items():
-        for cached, way in ((False, "without"), (True, "with")):
+        for cached, way in WAYS:
             n = _flops(T, G, cached=cached)
             sums = "Σ 1 and Σ t" if cached else "Σ t and Σ t²"
             why = f"2·d_model·(2·H + 2·G)·d_k and 4·H·d_k times {sums}, t = 1 … T"
-            says = f"{name}, {way} a cache: {T} tokens take {n:,} FLOPs."
+            says = f"{name} {way} a cache: FLOPs of {T} tokens, one by one."
             predictions.append(Prediction(f"{name.lower()}-flops-{way}", says, n, n, why))
         n = _cache_bytes(T, G)
-        says = f"{name}: the cache holds {n:,} bytes."
+        says = f"{name}: bytes the cache holds then."
         predictions.append(
             Prediction(f"{name.lower()}-bytes", says, n, n, f"2·G·T·d_k·{ITEM_BYTES} bytes, G = {G}, float64")
         )
@@ -138,7 +141,7 @@ def measure(experiment: Experiment, seed: int, thorough: bool, progress: Progres
         widths = {"W_q": H * D_K, "W_k": G * D_K, "W_v": G * D_K, "W_o": D_MODEL}
         W = {key: _uniform(rng, D_MODEL, width) / math.sqrt(D_MODEL) for key, width in widths.items()}
         outputs = []
-        for cached, way in ((False, "without"), (True, "with")):
+        for cached, way in WAYS:
             progress((2 * n + cached) / 6, f"{name}, {way} a cache")
             decoder = Decoder(W, G, KVCache() if cached else None)
             y, found = _decode(decoder, x, lengths)
@@ -151,13 +154,13 @@ def measure(experiment: Experiment, seed: int, thorough: bool, progress: Progres
         experiment,
         seed,
         experiment.claims(measured),
-        (_table(rows, lengths), _flops_lines(rows, lengths), _bytes_lines(rows, lengths), _time_lines(rows)),
+        (_counts(rows, lengths), _seconds(rows, lengths), *_charts(rows, lengths)),
         {"d_model": D_MODEL, "n_heads": H, "d_k": D_K, "rows": rows},
         (
-            f"One layer of attention alone, random weights and tokens, d_model {D_MODEL}, {H} heads, d_k {D_K}",
+            f"One layer of attention alone, random, float64: d_model {D_MODEL}, {H} heads, d_k {D_K}",
             "FLOPs: counted from the shapes of each product as it is done, the causal half in full; "
             "the softmax is apart",
-            "Times are this machine's, and nothing is predicted of them",
+            "Seconds: this machine's, on one thread; nothing is predicted of them",
         ),
     )
 
@@ -178,63 +181,49 @@ def _decode(decoder: Decoder, x: Floats, lengths: tuple[int, ...]) -> tuple[Floa
     return y, rows
 
 
-def _at(rows: list[dict[str, Any]], T: int, name: str, cached: bool) -> dict[str, Any]:
-    return next(row for row in rows if (row["T"], row["heads"], row["cache"]) == (T, name, cached))
+def _of(rows: list[dict[str, Any]], name: str, cached: bool, what: str) -> dict[int, float]:
+    """One number of one way, by T."""
+    return {row["T"]: row[what] for row in rows if (row["heads"], row["cache"]) == (name, cached)}
 
 
-def _table(rows: list[dict[str, Any]], lengths: tuple[int, ...]) -> Table:
-    cells = []
+def _counts(rows: list[dict[str, Any]], lengths: tuple[int, ...]) -> Table:
+    cells: list[tuple[Cell, ...]] = []
     for name in SHARING:
-        for T in lengths[:: len(lengths) - 1]:
-            without, cached = (_at(rows, T, name, kept) for kept in (False, True))
-            numbers = (T, without["flops"], cached["flops"])
-            held = cached["cache_bytes"]
-            cells.append(
-                (
-                    name,
-                    *(Number(n, f"{n:,}") for n in numbers),
-                    shown(round(without["flops"] / cached["flops"], 1)),
-                    Number(held, f"{held:,}"),
-                    Number(without["seconds"], f"{without['seconds']:.3f}"),
-                    Number(cached["seconds"], f"{cached['seconds']:.3f}"),
-                )
-            )
-    columns = ("", "T", "FLOPs without", "with", "times fewer", "bytes held", "seconds without", "with")
-    return Table(columns, tuple(cells), "T tokens decoded one by one, without a cache and with one")
+        without, cached = (_of(rows, name, kept, "flops") for kept in (False, True))
+        held = _of(rows, name, True, "cache_bytes")
+        for T in (lengths[0], lengths[-1]):
+            fewer = fixed(without[T] / cached[T], 1)
+            cells.append((name, shown(T), shown(without[T]), shown(cached[T]), fewer, shown(held[T])))
+    columns = ("", "T", "FLOPs, no cache", "FLOPs, cache", "times fewer", "bytes held")
+    return Table(columns, tuple(cells), "T tokens decoded one by one")
 
 
-def _flops_lines(rows: list[dict[str, Any]], lengths: tuple[int, ...]) -> Lines:
-    ways = ((False, "without a cache"), (True, "with a cache"))
-    lines = [_line(f"MHA {way}", rows, "MHA", cached, "flops") for cached, way in ways]
-    lines += [
-        Line(
-            f"predicted {way}",
-            tuple((T, _flops(T, H, cached=cached)) for T in (*lengths, 2 * lengths[-1])),
-            True,
-        )
-        for cached, way in ways
+def _seconds(rows: list[dict[str, Any]], lengths: tuple[int, ...]) -> Table:
+    cells: list[tuple[Cell, ...]] = []
+    for name in SHARING:
+        for cached, way in WAYS:
+            seconds = _of(rows, name, cached, "seconds")
+            cells.append((f"{name} {way} a cache", *(fixed(seconds[T]) for T in lengths)))
+    return Table(("seconds", *(f"T {T}" for T in lengths)), tuple(cells))
+
+
+def _charts(rows: list[dict[str, Any]], lengths: tuple[int, ...]) -> tuple[Lines, ...]:
+    """FLOPs, seconds and bytes against T; where there is a formula it goes on, dashed."""
+    beyond = tuple(lengths[-1] * n for n in (1, 2, 4, 8))
+    flops = [_line(f"{way} a cache", _of(rows, "MHA", cached, "flops")) for cached, way in WAYS]
+    flops += [
+        Line(f"predicted, {way}", tuple((float(T), float(_flops(T, H, cached=cached))) for T in beyond), True)
+        for cached, way in WAYS
     ]
-    return Lines(tuple(lines), "tokens decoded", "FLOPs", log_x=True, log_y=True)
-
-
-def _bytes_lines(rows: list[dict[str, Any]], lengths: tuple[int, ...]) -> Lines:
-    lines = [_line(f"{name}, {G} kv heads", rows, name, True, "cache_bytes") for name, G in SHARING.items()]
-    lines += [
-        Line(f"predicted {name}", tuple((T, _cache_bytes(T, G)) for T in (*lengths, 2 * lengths[-1])), True)
+    seconds = [_line(f"{way} a cache", _of(rows, "MHA", cached, "seconds")) for cached, way in WAYS]
+    held = [_line(f"{name}, G = {G}", _of(rows, name, True, "cache_bytes")) for name, G in SHARING.items()]
+    held += [
+        Line(f"predicted, {name}", tuple((float(T), float(_cache_bytes(T, G))) for T in beyond), True)
         for name, G in SHARING.items()
     ]
-    return Lines(tuple(lines), "tokens decoded", "bytes of the cache", log_x=True, log_y=True)
+    of = {"FLOPs, MHA": flops, "seconds, MHA": seconds, "bytes of the cache": held}
+    return tuple(Lines(tuple(lines), "tokens decoded", y, log_x=True, log_y=True) for y, lines in of.items())
 
 
-def _time_lines(rows: list[dict[str, Any]]) -> Lines:
-    lines = (
-        _line(f"{name} {way} a cache", rows, name, cached, "seconds")
-        for name in SHARING
-        for cached, way in ((False, "without"), (True, "with"))
-    )
-    return Lines(tuple(lines), "tokens decoded", "seconds", log_x=True, log_y=True)
-
-
-def _line(label: str, rows: list[dict[str, Any]], name: str, cached: bool, what: str) -> Line:
-    found = [row for row in rows if (row["heads"], row["cache"]) == (name, cached)]
-    return Line(label, tuple((float(row["T"]), float(row[what])) for row in found))
+def _line(label: str, by_T: Mapping[int, float]) -> Line:
+    return Line(label, tuple((float(T), float(value)) for T, value in by_T.items()))

@@ -8,9 +8,10 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any
 
+from riverhead.core.blas import one_blas_thread
 from riverhead.display import Displayable
 from riverhead.errors import InputError
-from riverhead.numbers import Number, plain, significant
+from riverhead.numbers import Number, significant
 from riverhead.scene import Part, Scene, Table, Text
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Result",
     "measure",
     "prepare",
+    "shown",
 ]
 
 SCHEMA = "riverhead.why/1"
@@ -222,13 +224,20 @@ def measure(name: str, seed: int = 0, thorough: bool = False, progress: Progress
     module = _module(name)
     if seed < 0:
         raise InputError(f"the seed is {seed}; it is a whole number from 0 up")
-    result: Result = module.measure(prepare(name, thorough), seed, thorough, progress or _silent)
+    with one_blas_thread():  # several would wait for each other on a machine that does something else besides
+        result: Result = module.measure(prepare(name, thorough), seed, thorough, progress or _silent)
     return result
 
 
 def shown(value: float) -> Number:
-    """Show a number: a whole one to its last digit, any other in four."""
-    return plain(value) if float(value).is_integer() else significant(value)
+    """Show a number: a whole one to its last digit, any other in four.
+
+    >>> shown(7191855104).text, shown(-12345.678).text, shown(math.inf).text
+    ('7,191,855,104', '−12346', '∞')
+    """
+    if not float(value).is_integer():
+        return significant(value)
+    return Number(value, f"{int(value):,}".replace("-", "−"))
 
 
 def _module(name: str) -> Any:

@@ -14,7 +14,7 @@ from riverhead.core import alibi_bias, alibi_slopes, attention, merge, rope, sin
 from riverhead.core.border import Floats
 from riverhead.experiments.experiment import Experiment, Prediction, Progress, Result, shown
 from riverhead.experiments.rounding import apart
-from riverhead.scene import Line, Lines, Table
+from riverhead.scene import Cell, Line, Lines, Table
 
 __all__ = ["measure", "prepare"]
 
@@ -25,14 +25,14 @@ MOVED = (2, 4, 8, 16, 32)  # how many tokens change their place
 BEYOND = 1000  # times what rounding can do: then it is not rounding
 
 ARGUMENT = """\
-A query meets every key in the same way, wherever the key stands, and a sum does not depend on the order of its \
-terms. So if the tokens change places, each output goes along with its token and is otherwise the same: \
+A query meets every key in the same way, wherever the key stands, and a sum does not depend on the order of \
+its terms. So if the tokens change places, each output goes along with its token and is otherwise the same: \
 softmax(P Q Kᵀ Pᵀ / √d_k) P V = P softmax(Q Kᵀ / √d_k) V for every permutation P. Whoever reads the outputs \
 together, by their mean say, cannot tell one order from another.
 
-Order has to be told: by vectors added to the tokens (sinusoidal), by turning queries and keys (RoPE), by a bias \
-on the scores (ALiBi); or by a mask, since under a causal one a token sees only those before it. ALiBi alone, \
-symmetric in distance, still reads a text and its mirror image alike."""
+Order has to be told: by vectors added to the tokens (sinusoidal), by turning queries and keys (RoPE), by a \
+bias on the scores (ALiBi); or by a mask, since under a causal one a token sees only those before it. ALiBi \
+alone, symmetric in distance, still reads a text and its mirror image alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _bound() -> float:
 
 def prepare(thorough: bool = False) -> Experiment:
     """Predict: without positions nothing changes but by rounding, with them more than that."""
-    still = f"rounding of float64: δ ≤ (d_k + 16 + 2·d_model)·u·reach a score, T {T}, d_model {D_MODEL}, d_k {D_K}"
+    still = f"float64 rounds, in another order: T {T}, d_model {D_MODEL}, d_k {D_K}"
     moved = f"{BEYOND:,} times what rounding can do"
     bound = _bound()
     return Experiment(
@@ -170,12 +170,12 @@ def _of(rows: list[dict[str, Any]], way: Way, moved: int, what: str) -> list[flo
 
 def _table(rows: list[dict[str, Any]]) -> Table:
     """How far the mean of the outputs changes, the median over the orders."""
-    cells = (
+    cells: tuple[tuple[Cell, ...], ...] = tuple(
         (way.says, *(shown(float(np.median(_of(rows, way, moved, "mean_changes")))) for moved in MOVED))
         for way in WAYS
     )
     columns = ("", *(f"{moved} moved" for moved in MOVED))
-    return Table(columns, tuple(cells), "How far the mean of the outputs changes, median of the orders")
+    return Table(columns, cells, "How far the mean of the outputs changes, median of the orders")
 
 
 def _lines(rows: list[dict[str, Any]]) -> Lines:

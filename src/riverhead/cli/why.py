@@ -1,0 +1,112 @@
+"""``riverhead why``: predictions first, then what was measured, and whether the two agree."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from riverhead.cli.options import format_option, output_option
+from riverhead.cli.output import Output, output_of
+
+if TYPE_CHECKING:
+    from riverhead.experiments import Result
+
+__all__ = ["why"]
+
+FORMATS = ("text", "json", "markdown", "latex", "html", "svg", "png")
+
+EXAMPLES = """\b
+Examples:
+  riverhead why
+  riverhead why order
+  riverhead why scale --seed 7
+  riverhead why growth --thorough
+  riverhead why cache -o cache.svg
+  riverhead why all --json
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("name", required=False)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Another draw of numbers.")
+@click.option("--thorough", is_flag=True, help="More of everything, in minutes rather than seconds.")
+@format_option(*FORMATS)
+@output_option
+def why(name: str | None, seed: int, thorough: bool, format: str, output: Path | None) -> None:
+    """Why attention is built as it is: experiments, each predicted before it is measured.
+
+    NAME is one of scale, order, heads, context, cache and growth, or all; without it they are listed. First
+    come the question, the argument and what theory predicts, with its bounds; then what was measured. Exit
+    status 1 says that a prediction did not hold: it is shown as it is, never drawn again.
+    """
+    chosen = click.get_current_context().get_parameter_source("format") != click.core.ParameterSource.DEFAULT
+    out = output_of(format, output, "riverhead.why/1", chosen=chosen)
+
+    from riverhead.experiments import EXPERIMENTS, prepare
+
+    if name is None:
+        _list(out)
+        return
+    names = tuple(EXPERIMENTS) if name == "all" else (name,)
+    for each in names:
+        prepare(each, thorough)  # a name that there is not is said before anything is measured
+    results = [_run(out, each, seed, thorough) for each in names]
+    if name == "all":
+        _sum_up(out, results)
+    out.close()
+    if not all(result.agrees for result in results):
+        raise click.exceptions.Exit(1)
+
+
+def _list(out: Output) -> None:
+    from riverhead.experiments import EXPERIMENTS, prepare
+    from riverhead.scene import Scene, Table, Text
+
+    questions = {name: prepare(name).question for name in EXPERIMENTS}
+    table = Table(("name", "question"), tuple(questions.items()))
+    how = Text(("riverhead why NAME runs one of them, riverhead why all every one",), "note")
+    out.page("experiments", Scene("Measured experiments", (table, how)), questions)
+    out.close()
+
+
+def _run(out: Output, name: str, seed: int, thorough: bool) -> Result:
+    """Say what is predicted, measure, say what was measured; a document holds both together."""
+    from riverhead.experiments import measure, prepare
+
+    if out.at_once:
+        out.page(name, prepare(name, thorough).scene(), None)
+    with _bar(name) as progress:
+        result = measure(name, seed, thorough, progress)
+    data = {key: value for key, value in result.to_dict().items() if key != "schema"}
+    out.page(name, result.measured() if out.at_once else result.scene(), data)
+    return result
+
+
+def _sum_up(out: Output, results: list[Result]) -> None:
+    from riverhead.scene import Scene, Table
+
+    verdicts = {result.experiment.name: result.verdict for result in results}
+    table = Table(("experiment", "verdict"), tuple(verdicts.items()))
+    out.page("verdicts", Scene("All experiments", (table,)), verdicts)
+
+
+@contextmanager
+def _bar(name: str) -> Iterator[Callable[[float, str], None]]:
+    """Show on a terminal what is measured, with a bar that goes away."""
+    if not sys.stderr.isatty():
+        yield lambda fraction, doing: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(escape(name), total=1.0)
+        yield lambda fraction, doing: bar.update(
+            task, completed=fraction, description=escape(f"{name}: {doing}")
+        )
