@@ -71,8 +71,8 @@ class Decoder:
         q, k, v = split(q, H), split(k, self.n_kv_heads), split(v, self.n_kv_heads)
         if self.cache is not None:
             k, v = self.cache.append(k, v)
-        y: Floats = self.counter.product(merge(self.counter.attention(q, k, v)), self.W["W_o"])
-        return y[-1]
+        y: Floats = self.counter.product(merge(self.counter.attention(q, k, v)), self.W["W_o"])[-1]
+        return y
 
 
 def _lengths(thorough: bool) -> tuple[int, ...]:
@@ -142,7 +142,7 @@ def measure(experiment: Experiment, seed: int, thorough: bool, progress: Progres
         W = {key: _uniform(rng, D_MODEL, width) / math.sqrt(D_MODEL) for key, width in widths.items()}
         outputs = []
         for cached, way in WAYS:
-            progress((2 * n + cached) / 6, f"{name}, {way} a cache")
+            progress((2 * n + cached) / 6, f"{name} {way} a cache")
             decoder = Decoder(W, G, KVCache() if cached else None)
             y, found = _decode(decoder, x, lengths)
             outputs.append(y)

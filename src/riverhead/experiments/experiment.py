@@ -65,6 +65,8 @@ class Prediction:
     @property
     def bound(self) -> str:
         """The bound in words."""
+        if math.isinf(self.low) and math.isinf(self.high):
+            return "any number"
         if self.low == self.high:
             return f"exactly {shown(self.low)}"
         if math.isinf(self.high):
