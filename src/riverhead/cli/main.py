@@ -17,6 +17,7 @@ from riverhead.errors import InputError, RiverheadError
 VERBS = {  # name: (module, the line in --help); a verb's module is imported only when it is called
     "show": ("riverhead.cli.show", "Attention worked by hand, then in a real head."),
     "look": ("riverhead.cli.look", "Inside a real model: heads, map, compare, without, generate."),
+    "plan": ("riverhead.cli.plan", "What a model costs: parameters, FLOPs, bytes, with their formulas."),
     "models": ("riverhead.cli.models", "Fetch, add, list, verify and remove models."),
     "doctor": ("riverhead.cli.doctor", "What is installed, what is cached, what runs."),
 }

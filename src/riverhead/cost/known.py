@@ -73,7 +73,7 @@ def sized(fields: Mapping[str, Any]) -> Config:
     >>> sized({"n_layers": 2, "n_heads": 4, "d_model": 32, "vocab_size": 7}).d_k
     8
     """
-    given = PLAIN | dict(fields)
+    given: dict[str, Any] = PLAIN | dict(fields)
     window = given.pop("window", None)
     given.setdefault("n_kv_heads", given.get("n_heads"))
     if "d_k" not in given and {"d_model", "n_heads"} <= given.keys():
@@ -90,7 +90,7 @@ def sized(fields: Mapping[str, Any]) -> Config:
     return Config.from_dict(given)
 
 
-PLAIN = {"architecture": "llama", "context_length": 2048, "norm_epsilon": 1e-5}
+PLAIN: dict[str, Any] = {"architecture": "llama", "context_length": 2048, "norm_epsilon": 1e-5}
 
 
 def windows(window: int, n_layers: int) -> tuple[int, ...]:
@@ -104,7 +104,7 @@ def windows(window: int, n_layers: int) -> tuple[int, ...]:
     return (window,) * n_layers if window else ()
 
 
-def _known(name: str, families: Mapping[str, Mapping[str, Any]], entry: Mapping[str, Any]) -> Known:
+def _known(name: str, families: Mapping[str, dict[str, Any]], entry: Mapping[str, Any]) -> Known:
     own = dict(entry)
     family = own.pop("family")
     about = {field: own.pop(field) for field in ABOUT if field in own}

@@ -25,7 +25,16 @@ def read_config(path: Path) -> Config:
     if path.is_dir():
         path = next((path / name for name in (MODEL_FILE, CONFIG_FILE) if (path / name).is_file()), path)
     if path.is_dir() or not path.is_file() or path.suffix not in (".json", ".gguf"):
-        raise InputError(f"{path}: sizes are read from a config.json, the folder it lies in, or a GGUF file")
+        found = (
+            "a folder without one"
+            if path.is_dir()
+            else "no such file"
+            if not path.exists()
+            else "another file"
+        )
+        raise InputError(
+            f"{path}: {found}; sizes are read from a config.json, the folder it lies in, or a GGUF file"
+        )
     if path.suffix == ".gguf":
         from riverhead.transformer.gguf import read_header
         from riverhead.transformer.gguf_model import config_from
