@@ -75,9 +75,12 @@ def _moments(config: Config, s: Sizes, held: Count) -> dict[str, Count]:
     normed = None if config.norm_after else s.d_model
     summed = (4 if config.norm_after else 2) * s.d_model
     moments = {"W_q, W_k and W_v": _sum(held, normed, qkv)}
+    own = s.H * s.d_k + s.G * s.d_k if config.qk_norm else None
+    if config.qk_norm:
+        moments["norms of q and k"] = _sum(held, qkv, own)
     if config.rope_base is not None:
         both = s.H * s.d_k + 2 * s.G * s.d_k if 2 * config.n_kv_heads > config.n_heads else 2 * s.H * s.d_k
-        moments["RoPE"] = _sum(held, qkv, both)
+        moments["RoPE"] = _sum(held, qkv, own, both)
     return moments | {
         "W_o": _sum(held, out, s.d_model),
         "sum of the residual stream": _sum(held, summed),

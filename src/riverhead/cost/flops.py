@@ -8,7 +8,7 @@ from dataclasses import replace
 from riverhead.cost.config import Config
 from riverhead.cost.counts import Count
 from riverhead.cost.figures import Figure, figure, total
-from riverhead.cost.parameters import block_matrices
+from riverhead.cost.parameters import biases, block_matrices
 from riverhead.cost.sizes import Sizes, pairs, seen_by_one, sizes
 
 __all__ = [
@@ -129,13 +129,14 @@ def _apart(config: Config, s: Sizes, rows: Count, visible: Count) -> Iterator[Fi
     n_norms = 2 * s.n_layers + (config.final_norm + config.embedding_norm)
     turned = rows * s.n_layers * (s.H + s.G) * s.d_k
     n_activation = ACTIVATION[config.activation] + config.gated
-    parts = {
+    parts: dict[str, Count | None] = {
         f"softmax, {SOFTMAX} a visible weight": SOFTMAX * s.B * s.H * visible,
         f"norms, {NORM[config.norm]} a number": NORM[config.norm] * rows * s.d_model * n_norms,
         f"norms of q and k, {NORM['rms']} a number": NORM["rms"] * turned if config.qk_norm else None,
         f"RoPE, {ROPE} a number": ROPE * turned if config.rope_base is not None else None,
         f"{config.activation}, {n_activation} a number": n_activation * rows * s.n_layers * s.d_ff,
         "residual sums": 2 * rows * s.n_layers * s.d_model,
+        **{name: rows * s.n_layers * counted for name, counted in biases(config, s).items()},
     }
     for name, counted in parts.items():
         if counted is not None:

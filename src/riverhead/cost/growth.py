@@ -34,7 +34,7 @@ def crossover(config: Config) -> tuple[Figure, ...]:
     s = sizes(config)
     found = []
     for whose in ("whole model", "blocks alone") if config.predicts else ("whole model",):
-        blocks = count("n", sum(int(one.value) for one in block_matrices(config, s).values()), "layer")
+        blocks = count("n", sum(int(one.value) for one in block_matrices(config, s).values()), "block")
         if config.predicts and whose == "whole model":
             per_pair = s.n_layers * s.H * (s.d_k + s.d_v)
             ratio = (s.n_layers * blocks + s.d_model * s.n_vocab) / per_pair

@@ -9,7 +9,7 @@ from riverhead.cost.counts import Count, sum_of
 from riverhead.cost.figures import Figure, figure
 from riverhead.cost.sizes import Sizes, sizes
 
-__all__ = ["block_matrices", "parameters", "per_head"]
+__all__ = ["biases", "block_matrices", "parameters", "per_head"]
 
 
 def parameters(config: Config) -> tuple[Figure, ...]:
@@ -39,7 +39,7 @@ def per_head(config: Config) -> tuple[Figure, ...]:
             ("W_q of a head", s.d_model * s.d_k, ""),
             ("W_k and W_v of a kv head", s.d_model * (s.d_k + s.d_v), shared),
         ]
-    whole = ("matrices of a layer, n_layer", sum_of(block_matrices(config, s).values()), "")
+    whole = ("matrices of a block, n_block", sum_of(block_matrices(config, s).values()), "")
     rows = [*own, ("W_o of a head", s.d_v * s.d_model, ""), whole]
     return tuple(figure(name, counted, "parameters", note) for name, counted, note in rows)
 
@@ -58,6 +58,17 @@ def block_matrices(config: Config, s: Sizes) -> dict[str, Count]:
     }
 
 
+def biases(config: Config, s: Sizes) -> dict[str, Count]:
+    """Return the numbers in the biases of one block."""
+    wide = 2 * s.d_ff if config.gated else s.d_ff
+    found = {
+        "biases of q, k and v": (config.qkv_bias, s.H * s.d_k + s.G * s.d_k + s.G * s.d_v),
+        "bias of W_o": (config.out_bias, s.d_model),
+        "biases of the feed-forward": (config.feed_forward_bias, wide + s.d_model),
+    }
+    return {name: counted for name, (there, counted) in found.items() if there}
+
+
 def _parts(config: Config) -> Iterator[tuple[str, Count, str]]:
     s = sizes(config)
     tied = "read once more as W_vocab" if config.predicts and config.tied_embeddings else ""
@@ -68,22 +79,13 @@ def _parts(config: Config) -> Iterator[tuple[str, Count, str]]:
         yield "segment embedding", s.n_segments * s.d_model, ""
     for name, counted in block_matrices(config, s).items():
         yield name, s.n_layers * counted, ""
-    yield from _biases(config, s)
+    for name, counted in biases(config, s).items():
+        yield name, s.n_layers * counted, ""
     yield from _norms(config, s)
     if config.pooler:
         yield "pooler", s.d_model**2 + s.d_model, "makes one vector of a text; no part of attention"
     if config.predicts and not config.tied_embeddings:
         yield "W_vocab", s.n_vocab * s.d_model, ""
-
-
-def _biases(config: Config, s: Sizes) -> Iterator[tuple[str, Count, str]]:
-    if config.qkv_bias:
-        yield "biases of q, k and v", s.n_layers * (s.H * s.d_k + s.G * s.d_k + s.G * s.d_v), ""
-    if config.out_bias:
-        yield "bias of W_o", s.n_layers * s.d_model, ""
-    if config.feed_forward_bias:
-        wide = 2 * s.d_ff if config.gated else s.d_ff
-        yield "biases of the feed-forward", s.n_layers * (wide + s.d_model), ""
 
 
 def _norms(config: Config, s: Sizes) -> Iterator[tuple[str, Count, str]]:
