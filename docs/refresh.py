@@ -1,4 +1,4 @@
-"""Print anew what README.md and docs/ show: every console block, the picture, and the notebook's outputs.
+"""Print anew what README.md and docs/ show: every console block, the pictures, and the notebook's outputs.
 
     python docs/refresh.py
 
@@ -33,6 +33,8 @@ for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
     page.write_text(
         re.sub(r"^```console\n\$ (.+)\n[^`]*?^```$", printed, page.read_text("utf-8"), flags=re.M)
     )
+    for command in re.findall(r"^riverhead (.+ -o docs/\S+\.svg)$", page.read_text("utf-8"), flags=re.M):
+        subprocess.run([RIVERHEAD, *shlex.split(command)], check=True, env=ENVIRONMENT, cwd=ROOT)
 picture = ROOT / "docs" / "first-minute.svg"
 subprocess.run([RIVERHEAD, "show", "The river bank flooded", "-o", picture], check=True, env=ENVIRONMENT)
 subprocess.run([sys.executable, ROOT / "docs" / "run_notebook.py"], check=True, env=ENVIRONMENT)

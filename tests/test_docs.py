@@ -85,6 +85,19 @@ def test_the_picture_is_what_the_command_draws(tmp_path: Path, smollm2_folder: P
     assert drawn.read_text("utf-8") == (ROOT / "docs" / "first-minute.svg").read_text("utf-8")
 
 
+def pictures() -> list[tuple[str, str]]:
+    """Every ``riverhead … -o docs/NAME.svg`` of the documents: the command and the picture's name."""
+    pattern = r"^riverhead (.+) -o docs/(\S+\.svg)$"
+    return [found for page in PAGES for found in re.findall(pattern, page.read_text("utf-8"), re.M)]
+
+
+@pytest.mark.parametrize(("command", "picture"), pictures())
+def test_pictures_are_what_their_commands_draw(command: str, picture: str, tmp_path: Path) -> None:
+    drawn = tmp_path / picture
+    subprocess.run([RIVERHEAD, *shlex.split(command), "-o", drawn], check=True)
+    assert drawn.read_text("utf-8") == (ROOT / "docs" / picture).read_text("utf-8")
+
+
 def test_the_readme_has_consoles() -> None:
     assert [command for page, command, _ in consoles() if page == "README.md"]
 

@@ -27,6 +27,7 @@ PICTURES = ("svg", "png")  # formats that hold the plot instead of the tables
 DTYPES = ("float64", "float32", "float16", "bfloat16", "int8")
 PARTS = ("parameters", "flops", "memory", "growth")
 
+MORE = "--full shows every figure, and its formula with the numbers put in; --part those of one part."
 COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 
 EXAMPLES = """\b
@@ -90,13 +91,14 @@ def plan(
 def _page(out: Output, name: str, config: Config, part: PartName | None, full: bool, asked: Any) -> None:
     from riverhead.cost.overview import overview
     from riverhead.cost.plan import plan as count
-    from riverhead.scene import Scene
+    from riverhead.scene import Scene, Text
 
     found = count(config, **asked, name=name)
     if out.format in PICTURES:
         scene = Scene(f"What {name} costs", found.lines())
     elif part is None and out.format == "text" and not full:
         scene = overview(found)
+        scene = replace(scene, parts=(*scene.parts, Text((MORE,), "note")))
     else:
         scene = found.scene(part)
     scene = _noted(_opened(scene) if full else scene, found)
