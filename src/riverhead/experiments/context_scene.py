@@ -41,7 +41,7 @@ def _chart(free: Sequence[Run], learned: Sequence[Run], floor: float) -> Lines:
     n_steps = len(free[0].losses)
     lines = (_line("without parameters", free), _line("W_q, W_k, W_v learned", learned))
     bound = Line("bound, without", ((0, floor), (n_steps - 1, floor)), predicted=True)
-    caption = "the mean of the seeds; the band from the lowest to the highest"
+    caption = "mean of the seeds"
     return Lines((*lines, bound), "training step", "loss, nats a sentence", caption=caption)
 
 
@@ -54,13 +54,15 @@ def _line(label: str, runs: Sequence[Run]) -> Line:
 
 def _weights(known: Sentences, run: Run) -> list[Part]:
     """The word's row before, during and after training, in both sentences."""
-    word = Word(known.frame[-1])
-    shown: list[Part] = [Text(("Where “", word, "” looks, before, during and after"), "heading")]
+    word = known.frame[-1]
+    shown: list[Part] = [Text((f"Where “{word}” looks, before, during and after",), "heading")]
     before, during, after = run.steps
     times = (f"before ({before})", f"step {during}", f"step {after}")
     for sentence, (subject, other) in enumerate(run.held_out):
         rows = tuple(tuple(fixed(weight, 2) for weight in weights[sentence]) for weights in run.weights)
         says = f"Here it says “{known.senses[known.sense(subject)]}”:"
         shown.append(Text((says,)))
-        shown.append(Matrix(Sub(Symbol("w"), word), times, known.words(subject, other), rows, shade=True))
+        shown.append(
+            Matrix(Sub(Symbol("w"), Word(word)), times, known.words(subject, other), rows, shade=True)
+        )
     return shown

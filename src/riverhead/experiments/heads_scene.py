@@ -64,7 +64,7 @@ def _chart(by_heads: Sequence[Sequence[Run]], floor: float) -> Lines:
         lines.append(Line(label, tuple(zip(steps, middle, strict=True)), spread=tuple(spread)))
     ends = (lines[0].points[0][0], lines[0].points[-1][0])
     bound = Line("bound, 1 head", tuple((step, floor) for step in ends), predicted=True)
-    caption = "the median of the seeds; the band from the lowest to the highest"
+    caption = "median of the seeds"
     return Lines((*lines, bound), "training step", "mean squared error", log_y=True, caption=caption)
 
 
