@@ -38,3 +38,4 @@ for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
 picture = ROOT / "docs" / "first-minute.svg"
 subprocess.run([RIVERHEAD, "show", "The river bank flooded", "-o", picture], check=True, env=ENVIRONMENT)
 subprocess.run([sys.executable, ROOT / "docs" / "run_notebook.py"], check=True, env=ENVIRONMENT)
+subprocess.run([sys.executable, ROOT / "docs" / "refresh_why.py"], check=True, env=ENVIRONMENT)

@@ -126,7 +126,7 @@ def prepare(thorough: bool = False) -> Experiment:
         )
     )
     return Experiment(
-        "cache", "What does a KV cache save, and what does it hold?", ARGUMENT, tuple(predictions)
+        "cache", "what does a KV cache save, and what does it hold?", ARGUMENT, tuple(predictions)
     )
 
 

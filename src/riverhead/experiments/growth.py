@@ -51,7 +51,7 @@ def prepare(thorough: bool = False) -> Experiment:
     most = _never_bytes(T)
     return Experiment(
         "growth",
-        "What does it take to store the weights, and what not to?",
+        "what does it take to store the weights, and what not to?",
         ARGUMENT,
         (
             Prediction(

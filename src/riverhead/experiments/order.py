@@ -70,7 +70,7 @@ def prepare(thorough: bool = False) -> Experiment:
     bound = _bound()
     return Experiment(
         "order",
-        "Does attention know the order of its tokens?",
+        "does attention know the order of its tokens?",
         ARGUMENT,
         (
             Prediction(
