@@ -12,7 +12,7 @@ from riverhead.cost.curves import curves, lengths
 from riverhead.cost.figures import Figure, Unit, said
 from riverhead.cost.growth import Doubled, doubled
 from riverhead.cost.sections import PartName, Section, sections
-from riverhead.cost.sizes import sizes
+from riverhead.cost.sizes import layers_of, sizes
 from riverhead.display import Displayable
 from riverhead.errors import InputError
 from riverhead.numbers import Number, significant
@@ -95,8 +95,19 @@ class Plan(Displayable):
 
     def _symbols(self) -> Table:
         known = sizes(self.config, self.tokens, self.batch, self.dtype)
-        rows = tuple((symbol, words, _whole(value)) for symbol, words, value in known.meanings)
-        return Table(("", "stands for", "here"), rows)
+        rows: list[tuple[Cell, ...]] = [
+            (symbol, words, _whole(value)) for symbol, words, value in known.meanings
+        ]
+        layers = layers_of(self.config, self.tokens)
+        for part in layers:
+            if len(layers) > 1:
+                words = "layers with a window" if part.window else "layers that see every key"
+                rows.append((part.n.symbols, words, _whole(int(part.n.value))))
+            if part.window:
+                rows.append(
+                    (part.window.symbols, "keys a query sees, itself among them", part.window.numbers)
+                )
+        return Table(("", "stands for", "here"), tuple(rows))
 
 
 def plan(
@@ -148,7 +159,7 @@ def _cells(figure: Figure, columns: tuple[str, ...]) -> tuple[Cell, ...]:
 def _worked(figure: Figure) -> Math:
     """``name = numbers = value``."""
     result: tuple[Math, ...] = (figure.numbers,)
-    if figure.value is not None and str(figure.numbers) != figure.exactly:
+    if figure.value is not None and not isinstance(figure.numbers, Number):
         result += (Operator("="), _whole(figure.value))
     return Row((Word(figure.name), Operator(":"), *result))
 

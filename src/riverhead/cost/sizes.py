@@ -64,7 +64,7 @@ def sizes(config: Config, tokens: int = 1, batch: int = 1, dtype: str = "float32
     """Return the sizes of ``config`` as counts; raises `InputError` naming what cannot be counted."""
     c = config
     for name, size in (("tokens", tokens), ("batch", batch), *c.to_dict().items()):
-        if isinstance(size, int) and size > LARGEST:
+        if isinstance(size, int) and size > 2 * LARGEST:  # twice: the text of `doubled`
             raise InputError(f"{name} has {size.bit_length()} bits; sizes up to 10^100 are counted")
     return Sizes(
         n_layers=count("n", c.n_layers, "layers"),
@@ -94,14 +94,15 @@ class Layers:
 def layers_of(config: Config, keys: int) -> tuple[Layers, ...]:
     """Group the layers by their windows; one that holds all ``keys`` is none."""
     windows = Counter(w if 0 < w < keys else 0 for w in config.windows) or Counter({0: config.n_layers})
-    several = len(windows) > 1
-    return tuple(
-        Layers(
-            count("n", n, (f"w={w}" if w else "all") if several else "layers"),
-            count("w", w, str(w) if len(windows) - (0 in windows) > 1 else "") if w else None,
-        )
-        for w, n in sorted(windows.items())
-    )
+    several = len(windows.keys() - {0}) > 1  # then n_512 layers have a window of w_512, else n_w layers of w
+
+    def layers(w: int, n: int) -> Layers:
+        if not w:
+            return Layers(count("n", n, "all" if len(windows) > 1 else "layers"), None)
+        index = str(w) if several else "w"
+        return Layers(count("n", n, index if len(windows) > 1 else "layers"), count("w", w, str(w) * several))
+
+    return tuple(layers(*item) for item in sorted(windows.items()))
 
 
 def pairs(config: Config, T: Count, *, visible: bool) -> Count:
