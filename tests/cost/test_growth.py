@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 from configs import TINY, configs
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riverhead.cost import Config
@@ -30,6 +30,7 @@ def overtakes(config: Config, T: int, *, visible: bool, blocks: bool) -> bool:
     return attention_flops(config, T, visible=visible) > product_flops(bare, T)
 
 
+@settings(max_examples=50, deadline=None)
 @given(configs())
 def test_it_overtakes_there_and_not_one_token_before(config: Config) -> None:
     for name, figure in found(config).items():
@@ -42,6 +43,7 @@ def test_it_overtakes_there_and_not_one_token_before(config: Config) -> None:
             assert figure.value == 1 or not overtakes(config, figure.value - 1, **kind)
 
 
+@settings(max_examples=50, deadline=None)
 @given(configs(), st.integers(1, 40))
 def test_once_ahead_it_stays_ahead(config: Config, T: int) -> None:
     for name, figure in found(config).items():

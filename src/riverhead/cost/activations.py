@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from riverhead.cost.config import Config
-from riverhead.cost.counts import Count, count
+from riverhead.cost.counts import Count, count, sum_of
 from riverhead.cost.figures import Figure, figure
 from riverhead.cost.sizes import Sizes, sizes
+from riverhead.numbers import Number
+from riverhead.scene import Word
 
 __all__ = ["activations", "training_activations"]
 
@@ -43,7 +45,7 @@ def activations(config: Config, tokens: int, batch: int = 1, dtype: str = "float
 def training_activations(
     config: Config, tokens: int, batch: int = 1, dtype: str = "float32"
 ) -> tuple[Figure, ...]:
-    """Return the bytes that backward needs of a step: with the weights of attention stored, and without.
+    """Return the bytes backward needs of a block, and of a step without and with attention's weights stored.
 
     Of each block what enters a norm, a product or an activation, and attention's q, k, v and output with a
     log-sum-exp a row, from which weights are made again; after the blocks what enters the last norm and
@@ -51,21 +53,30 @@ def training_activations(
     """
     s = sizes(config, tokens, batch, dtype)
     inside = (3 if config.gated else 2) * s.d_ff
-    kept = s.n_layers * (4 * s.d_model + _qkv(s) + s.H * s.d_v + s.H + inside)
-    if config.final_norm:
-        kept = kept + 2 * s.d_model
-    if config.predicts:
-        kept = kept + s.n_vocab
-    never = s.B * s.T * s.b * kept
-    stored = never + s.n_layers * s.B * s.H * s.T**2 * s.b
+    kept = 4 * s.d_model + _qkv(s) + s.H * s.d_v + s.H + inside
+    block = s.B * s.T * kept * s.b
+    never = s.n_layers * _named("a block", block)
+    after = [
+        size for size, there in ((2 * s.d_model, config.final_norm), (s.n_vocab, config.predicts)) if there
+    ]
+    if after:
+        never = never + s.B * s.T * sum_of(after) * s.b
+    stored = _named("never stored", never) + s.n_layers * s.B * s.H * s.T**2 * s.b
     return (
+        figure("a block", block, "bytes", group=KEPT),
         figure("weights never stored", never, "bytes", group=KEPT),
         figure("weights stored", stored, "bytes", group=KEPT),
     )
 
 
+def _named(name: str, counted: Count) -> Count:
+    """A count that has its own line, by its name."""
+    value = int(counted.value)
+    return Count(value, Word(name), Number(value, f"{value:,}"))
+
+
 def _qkv(s: Sizes) -> Count:
-    return s.H * s.d_k + s.G * s.d_k + s.G * s.d_v
+    return s.H * s.d_k + s.G * (s.d_k + s.d_v)
 
 
 def _moments(config: Config, s: Sizes, held: Count) -> dict[str, Count]:

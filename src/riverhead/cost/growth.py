@@ -13,7 +13,7 @@ from riverhead.cost.figures import Figure, Unit
 from riverhead.cost.flops import attention_flops, product_flops
 from riverhead.cost.memory import kv_cache, score_matrix
 from riverhead.cost.parameters import block_matrices
-from riverhead.cost.sizes import Sizes, pairs, sizes
+from riverhead.cost.sizes import pairs, sizes
 from riverhead.scene import Operator, Row
 
 __all__ = ["Doubled", "crossover", "doubled"]
@@ -36,13 +36,14 @@ def crossover(config: Config) -> tuple[Figure, ...]:
     for whose in ("whole model", "blocks alone") if config.predicts else ("whole model",):
         blocks = count("n", sum(int(one.value) for one in block_matrices(config, s).values()), "block")
         if config.predicts and whose == "whole model":
-            per_pair = s.n_layers * s.H * (s.d_k + s.d_v)
-            ratio = (s.n_layers * blocks + s.d_model * s.n_vocab) / per_pair
+            products = s.n_layers * blocks + s.d_model * s.n_vocab
+            ratio = products / (s.n_layers * s.H * (s.d_k + s.d_v))
         else:
+            products = s.n_layers * blocks
             ratio = blocks / (s.H * (s.d_k + s.d_v))
         found.append(_passed(f"{whose}, every pair", ratio))
         if any(config.windows):
-            found.append(_searched(config, f"{whose}, visible pairs", s, ratio))
+            found.append(_searched(config, f"{whose}, visible pairs", products / (s.H * (s.d_k + s.d_v))))
         elif config.causal:
             found.append(_passed(f"{whose}, visible pairs", 2 * ratio - 1))
     return tuple(found)
@@ -96,9 +97,9 @@ def _passed(name: str, limit: Count) -> Figure:
     return Figure(name, limit.symbols, limit.numbers, max(floor(exact) + 1, 1), "tokens", note)
 
 
-def _searched(config: Config, name: str, s: Sizes, ratio: Count) -> Figure:
+def _searched(config: Config, name: str, a_token: Count) -> Figure:
     """The first T whose visible pairs are more than those that cost as much as the other products."""
-    limit = Ratio(ratio.value) * config.n_layers  # pairs a token, over all layers
+    limit = Ratio(a_token.value)  # pairs a token, over all layers
 
     def overtakes(T: int) -> bool:
         return int(pairs(config, count("T", T), visible=True).value) > limit * T
@@ -109,21 +110,22 @@ def _searched(config: Config, name: str, s: Sizes, ratio: Count) -> Figure:
     while T is not None and T - low > 1:  # the mean of a query's visible keys never falls as T grows
         middle = (low + T) // 2
         low, T = (low, middle) if overtakes(middle) else (middle, T)
-    return _at(config, name, ratio, T, last)
+    return _at(config, name, a_token, T, last)
 
 
 def _end(config: Config, limit: Ratio) -> int:
     """A length by which attention is ahead, if it ever gets there."""
+    full = max(config.windows) + 1
     if all(config.windows):  # the mean comes ever nearer to the sum of the windows, or of both their sides
         most = sum(w if config.causal else 2 * w - 1 for w in config.windows)
         lost = sum(w * (w - 1) for w in config.windows)
-        return floor(lost / (most - limit)) + max(config.windows) + 1 if most > limit else max(config.windows)
+        return floor(lost / (most - limit)) + full if most > limit else full
     return 2 * floor(limit) + 2
 
 
-def _at(config: Config, name: str, ratio: Count, T: int | None, last: int) -> Figure:
+def _at(config: Config, name: str, a_token: Count, T: int | None, last: int) -> Figure:
     at = count("T", last if T is None else T)
-    seen, costs = pairs(config, at, visible=True), at * count("n", config.n_layers, "layers") * ratio
+    seen, costs = pairs(config, at, visible=True), at * a_token
     sign = Operator(">" if T is not None else "≤")
     formula, numbers = (
         Row((left, sign, right))

@@ -82,9 +82,9 @@ def kv_cache(
         config = replace(config, windows=())
     heads = _heads(config, s, as_)
     held = sum_of(part.n * (part.window or s.T) for part in layers_of(config, tokens))
-    words = "" if as_ == "own" else f" as {as_.upper()}"
+    words = ("" if as_ == "own" else f" as {as_.upper()}") + ("" if windows else " without windows")
     n_heads = heads if isinstance(heads, int) else heads.value
-    note = f"{n_heads:,} kv head{'s' if n_heads != 1 else ''} a layer"
+    note = f"{n_heads:,} kv head{'s' if n_heads != 1 else ''}"
     return figure(f"KV cache{words}", s.B * heads * (s.d_k + s.d_v) * s.b * held, "bytes", note)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from riverhead.cost.config import Config
-from riverhead.cost.counts import Count, sum_of
+from riverhead.cost.counts import Count
 from riverhead.cost.figures import Figure, figure
 from riverhead.cost.sizes import Sizes, sizes
 
@@ -39,8 +39,9 @@ def per_head(config: Config) -> tuple[Figure, ...]:
             ("W_q of a head", s.d_model * s.d_k, ""),
             ("W_k and W_v of a kv head", s.d_model * (s.d_k + s.d_v), shared),
         ]
-    whole = ("matrices of a block, n_block", sum_of(block_matrices(config, s).values()), "")
-    rows = [*own, ("W_o of a head", s.d_v * s.d_model, ""), whole]
+    attention = s.d_model * (s.H * s.d_k + s.G * (s.d_k + s.d_v)) + s.H * s.d_v * s.d_model
+    block = attention + (3 if config.gated else 2) * s.d_model * s.d_ff
+    rows = [*own, ("W_o of a head", s.d_v * s.d_model, ""), ("matrices of a block, n_block", block, "")]
     return tuple(figure(name, counted, "parameters", note) for name, counted, note in rows)
 
 

@@ -141,27 +141,44 @@ def _part(part: PartName | None) -> PartName | None:
 def _laid_out(section: Section, numbers: bool) -> Iterator[Part]:
     yield Text((section.title,), "heading")
     if section.figures:
-        columns = COLUMNS[section.figures[0].unit]
-        yield Table(("", *columns, "formula"), tuple(_cells(one, columns) for one in section.figures))
+        yield _table(section)
     for note in section.notes:
         yield Text((note,), "note")
+    if section.wide:
+        once: dict[Math, Figure] = {}  # the peak has the formula of its moment
+        for one in section.figures:
+            once.setdefault(one.formula, one)
+        yield from (Formula(_named(one, one.formula)) for one in once.values())
     if section.figures and numbers:
         yield Fold("With the numbers put in", tuple(Formula(_worked(one)) for one in section.figures))
+
+
+def _table(section: Section) -> Table:
+    columns = COLUMNS[section.figures[0].unit]
+    rows = (_cells(one, columns) for one in section.figures)
+    if section.wide:
+        return Table(("", *columns), tuple(rows))
+    formulas = (one.formula for one in section.figures)
+    with_formulas = ((*row, formula) for row, formula in zip(rows, formulas, strict=True))
+    return Table(("", *columns, "formula"), tuple(with_formulas))
 
 
 def _cells(figure: Figure, columns: tuple[str, ...]) -> tuple[Cell, ...]:
     name = f"{figure.name} ({figure.note})" if figure.note else figure.name
     exactly = figure.said if figure.value is None else _whole(figure.value)
     shown: dict[str, Cell] = {"FLOPs": figure.said, "GB (GiB)": figure.said}
-    return (name, *(shown.get(column, exactly) for column in columns), figure.formula)
+    return (name, *(shown.get(column, exactly) for column in columns))
 
 
 def _worked(figure: Figure) -> Math:
-    """``name = numbers = value``."""
-    result: tuple[Math, ...] = (figure.numbers,)
-    if figure.value is not None and not isinstance(figure.numbers, Number):
-        result += (Operator("="), _whole(figure.value))
-    return Row((Word(figure.name), Operator(":"), *result))
+    """``name: numbers = value``."""
+    if figure.value is None or isinstance(figure.numbers, Number):
+        return _named(figure, figure.numbers)
+    return _named(figure, figure.numbers, Operator("="), _whole(figure.value))
+
+
+def _named(figure: Figure, *items: Math) -> Math:
+    return Row((Word(f"{figure.name}:"), *items))
 
 
 def _doubling(costs: Iterable[Doubled]) -> Table:

@@ -39,6 +39,7 @@ TOGETHER = "together"
 STORED = "As they would be stored, with what a mask hides. riverhead.attend stores none of them."
 BOTH_WAYS = "The model sees both ways: no token is decoded after others, and nothing is cached."
 TRAINED = "Each product once forward and twice backward: the gradients of what goes in and of what it meets."
+BESIDES = "Gradients and what an optimizer keeps come to this: with Adam three times the weights."
 OVERTAKES = "The first length at which attention's two products take more FLOPs than all others."
 
 
@@ -50,6 +51,7 @@ class Section:
     title: str
     figures: tuple[Figure, ...]
     notes: tuple[str, ...] = ()
+    wide: bool = False  # its formulas are too long for a table
 
 
 def sections(config: Config, tokens: int, batch: int, dtype: str) -> Iterator[Section]:
@@ -59,7 +61,7 @@ def sections(config: Config, tokens: int, batch: int, dtype: str) -> Iterator[Se
     yield Section("parameters", "One head of one layer", per_head(config))
     yield from _flops(config, tokens, batch)
     yield from _memory(config, tokens, batch, dtype)
-    yield Section("growth", "T*, where attention overtakes", crossover(config), (OVERTAKES,))
+    yield Section("growth", "T*, where attention overtakes", crossover(config), (OVERTAKES,), wide=True)
 
 
 def _flops(config: Config, tokens: int, batch: int) -> Iterator[Section]:
@@ -80,15 +82,11 @@ def _memory(config: Config, tokens: int, batch: int, dtype: str) -> Iterator[Sec
     scores = score_matrix(config, tokens, batch, dtype)
     yield Section("memory", f"Scores of {at_once}, if they were stored", scores, (STORED,))
     yield _cache(config, tokens, batch, dtype)
-    yield Section(
-        "memory", f"Held by riverhead's own prefill of {at_once}", activations(config, tokens, batch, dtype)
-    )
-    yield Section(
-        "memory",
-        f"Kept for the backward pass of {at_once}",
-        training_activations(config, tokens, batch, dtype),
-        ("Gradients and what an optimizer keeps come to this: with Adam three times the weights.",),
-    )
+    held = activations(config, tokens, batch, dtype)
+    would_be = () if dtype == "float32" else (f"It computes in float32; the same steps in {dtype}.",)
+    yield Section("memory", f"Held by riverhead's own prefill of {at_once}", held, would_be, wide=True)
+    kept = training_activations(config, tokens, batch, dtype)
+    yield Section("memory", f"Kept for the backward pass of {at_once}", kept, (BESIDES,), wide=True)
 
 
 def _cache(config: Config, tokens: int, batch: int, dtype: str) -> Section:
@@ -105,7 +103,7 @@ def _cache(config: Config, tokens: int, batch: int, dtype: str) -> Section:
             figures.append(kv_cache(config, tokens, batch, dtype, as_))
         except InputError as error:
             notes = (f"No GQA: {error}.",)
-    return Section("memory", title, tuple(figures), notes)
+    return Section("memory", title, tuple(figures), notes, wide=True)
 
 
 def _summed(figures: Sequence[Figure]) -> tuple[Figure, ...]:
