@@ -74,6 +74,12 @@ def test_lengths_stop_where_memory_does(monkeypatch: pytest.MonkeyPatch) -> None
         assert lengths(thorough)[-1] == last
 
 
+def test_a_run_that_memory_cuts_short_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert any("Up to 1,024 tokens, not 8,192" in note for note in measure("growth").notes)
+    monkeypatch.setattr(growth, "LAST", 1024)
+    assert not any("Up to" in note for note in measure("growth").notes)
+
+
 def test_charts_go_on_as_predicted_beyond_what_was_run() -> None:
     _, in_bytes, _ = measure("growth").parts
     measured, predicted = in_bytes.lines[0], in_bytes.lines[2]

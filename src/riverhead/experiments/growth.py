@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from time import perf_counter
@@ -109,11 +109,7 @@ def prepare(thorough: bool = False) -> Experiment:
 
 def measure(experiment: Experiment, seed: int, thorough: bool, progress: Progress) -> Result:
     """Run both ways on random q, k and v, twice as long each time, and count bytes with tracemalloc."""
-    return _measure(experiment, seed, _lengths(thorough), progress)
-
-
-def _measure(experiment: Experiment, seed: int, lengths: tuple[int, ...], progress: Progress) -> Result:
-    rng = np.random.default_rng(seed)
+    lengths, rng = _lengths(thorough), np.random.default_rng(seed)
     _row(rng, FIRST)  # the first call of anything also takes what it keeps for good
     work, rows = sum(T**2 for T in lengths), []
     for n, T in enumerate(lengths):
@@ -135,13 +131,7 @@ def _measure(experiment: Experiment, seed: int, lengths: tuple[int, ...], progre
         experiment.claims(measured),
         (_table(rows), _bytes_chart(rows), _seconds_chart(rows)),
         {"d": D, "rows": rows},
-        (
-            f"One head, d {D}, float32, random; not causal",
-            "Peak bytes: beyond q, k and v, by tracemalloc; never stored is the pass in NumPy",
-            "attend is that pass with every statistic, compiled where it was built; its buffers in C++ grow "
-            "with T too, and tracemalloc does not see them",
-            "Seconds: this machine's, NumPy on one thread; nothing is predicted of them",
-        ),
+        tuple(_notes(lengths[-1], LAST_THOROUGH if thorough else LAST)),
     )
 
 
@@ -152,6 +142,21 @@ def _lengths(thorough: bool) -> tuple[int, ...]:
     lengths = [FIRST * 2**n for n in range(int(math.log2(last // FIRST)) + 1)]
     room = MEMORY_SHARE * _free_bytes()
     return tuple(T for T in lengths if T <= 4 * FIRST or _stored_bytes(T) <= room)
+
+
+def _notes(last: int, wanted: int) -> Iterator[str]:
+    yield f"One head, d {D}, float32, random; not causal"
+    if last < wanted:
+        yield (
+            f"Up to {last:,} tokens, not {wanted:,}: their weights would take over half of the memory that "
+            "is free here; the chart goes on as predicted"
+        )
+    yield "Peak bytes: beyond q, k and v, by tracemalloc; never stored is the pass in NumPy"
+    yield (
+        "attend is that pass with every statistic, compiled where it was built; its buffers in C++ grow "
+        "with T too, and tracemalloc does not see them"
+    )
+    yield "Seconds: this machine's, NumPy on one thread; nothing is predicted of them"
 
 
 def _free_bytes() -> int:
