@@ -99,7 +99,7 @@ def test_what_reaches_the_weights_is_torchs(scale):
     n, T, d_model, d_k, d_v = 3, 5, 7, 11, 2
     x, v, d_out = (rng.standard_normal((n, T, d)) for d in (d_model, d_v, d_v))
     W_q, W_k = rng.standard_normal((2, n, d_model, d_k)) / math.sqrt(d_model)
-    found = gradient._reached(x, W_q, W_k, v, d_out, scale)
+    found = gradient._reached(gradient._send_back(x, W_q, W_k, v, d_out, scale))
 
     x_, v_, d_out_ = (torch.from_numpy(each) for each in (x, v, d_out))
     W = [torch.from_numpy(each.copy()).requires_grad_() for each in (W_q, W_k)]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,20 @@ WIDTHS = (8, 16, 32, 64, 128, 256, 512)  # d_k
 T, D_MODEL, D_V = 16, 32, 32
 WAYS = ("with ÷√d_k", "without")
 CLOSE = 5  # standard errors
+CHUNK = 1 << 19  # numbers of W_q drawn at once: 4 MB
 SLOPE_ROOM = 0.1
 ORDER = 10.0  # "of the order of": to a tenth, or ten times as much
 ROUNDING = 1e-12  # float64's 2⁻⁵², a few hundred times over: sums of T·d_k products
 REACH, STEP = 8.0, 2e-3
+
+
+class SentBack(NamedTuple):
+    """Of n texts: the norms of dW_q and dW_k, the square of each query's gradient, and as `Reached`."""
+
+    W_q: Floats  # (n,)
+    W_k: Floats  # (n,)
+    squares: Floats  # (n·T,)
+    unequal: Floats  # (n,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,32 +192,41 @@ def measure(n_texts: int, rng: np.random.Generator, progress: Callable[[float], 
     return Piece(measured, _parts(found, n_texts), {"n_texts": n_texts, "gradient": data})
 
 
-def _both_ways(d_k: int, n_texts: int, rng: np.random.Generator) -> tuple[Reached, Reached]:
+def _both_ways(d_k: int, n_texts: int, rng: np.random.Generator) -> Iterator[Reached]:
     """Draw texts, weights, values and what comes back to out; components of q and k have variance 1."""
-    x = rng.standard_normal((n_texts, T, D_MODEL))
-    W_q, W_k = rng.standard_normal((2, n_texts, D_MODEL, d_k)) / math.sqrt(D_MODEL)
-    v = rng.standard_normal((n_texts, T, D_V))
-    d_out = rng.standard_normal((n_texts, T, D_V)) / math.sqrt(
-        D_V
-    )  # so that a weight's gradient has variance 1
-    return _reached(x, W_q, W_k, v, d_out, d_k**-0.5), _reached(x, W_q, W_k, v, d_out, 1.0)
+    sent: list[list[SentBack]] = [[], []]
+    at_once = max(CHUNK // (D_MODEL * d_k), 1)
+    for first in range(0, n_texts, at_once):
+        n = min(at_once, n_texts - first)
+        x = rng.standard_normal((n, T, D_MODEL))
+        W_q, W_k = rng.standard_normal((2, n, D_MODEL, d_k)) / math.sqrt(D_MODEL)
+        v = rng.standard_normal((n, T, D_V))
+        d_out = rng.standard_normal((n, T, D_V)) / math.sqrt(D_V)  # a weight's gradient has variance 1
+        for way, scale in zip(sent, (d_k**-0.5, 1.0), strict=True):
+            way.append(_send_back(x, W_q, W_k, v, d_out, scale))
+    for way in sent:
+        yield _reached(SentBack(*map(np.concatenate, zip(*way, strict=True))))
 
 
-def _reached(x: Floats, W_q: Floats, W_k: Floats, v: Floats, d_out: Floats, scale: float) -> Reached:
+def _send_back(x: Floats, W_q: Floats, W_k: Floats, v: Floats, d_out: Floats, scale: float) -> SentBack:
     q, k, v, d_out = (each[:, None] for each in (x @ W_q, x @ W_k, v, d_out))  # (n, 1, T, d): one head
     d = attention_gradient(d_out, q, k, v, scale=scale)
     d_W_q, d_W_k = (x.swapaxes(-1, -2) @ each[:, 0] for each in (d.d_q, d.d_k))  # (n, D_MODEL, d_k)
-    squares = np.sort((d.d_q**2).sum(axis=-1), axis=None)[::-1]
-    half = np.searchsorted(np.cumsum(squares), squares.sum() / 2) + 1
     by_q, by_k = (np.sum(W * d_W, axis=(-2, -1)) for W, d_W in ((W_q, d_W_q), (W_k, d_W_k)))
-    size = _norm(W_q) * _norm(d_W_q)
+    unequal = np.abs(by_q - by_k) / (_norm(W_q) * _norm(d_W_q))
+    return SentBack(_norm(d_W_q), _norm(d_W_k), (d.d_q**2).sum(axis=-1).ravel(), unequal)
+
+
+def _reached(sent: SentBack) -> Reached:
+    squares = np.sort(sent.squares)[::-1]
+    half = np.searchsorted(np.cumsum(squares), squares.sum() / 2) + 1
     return Reached(
-        W_q=_rms(_norm(d_W_q)),
-        W_k=_rms(_norm(d_W_k)),
+        W_q=_rms(sent.W_q),
+        W_k=_rms(sent.W_k),
         query=math.sqrt(squares.mean()),
         median_query=math.sqrt(float(np.median(squares))),
         half_from=float(half / squares.size),
-        unequal=float((np.abs(by_q - by_k) / size).max()),
+        unequal=float(sent.unequal.max()),
     )
 
 

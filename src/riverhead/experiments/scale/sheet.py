@@ -46,7 +46,7 @@ class Sizes:
 
 
 SIZES = Sizes()
-THOROUGH = Sizes(500_000, 100_000, 2_000, 600, (8, 16, 32, 64, 128, 256, 512))
+THOROUGH = Sizes(200_000, 40_000, 2_000, 600, (8, 16, 32, 64, 128, 256, 512))
 
 # what is being done, and the part of all the time that is over when it is done
 _STAGES = (
