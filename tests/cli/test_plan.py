@@ -21,7 +21,8 @@ from riverhead.cli.plan import plan as command
 from riverhead.cost.figures import DTYPES
 from riverhead.cost.known import known, known_models
 from riverhead.cost.plan import plan
-from tiny import write_gguf
+from riverhead.transformer import store
+from tiny import Tiny, write_gguf
 
 CONFIG = {
     "model_type": "llama",
@@ -89,6 +90,60 @@ def test_forty_gigabytes_a_head_for_100_000_tokens(run: Run) -> None:
     assert "all the same" not in run("gpt2", "--tokens", "1024")[1]
 
 
+def overview_of(run: Run, *argv: str) -> dict[str, str]:
+    """The last column of the overview, by the first."""
+    rows = [re.split(r"  +", line.strip()) for line in run(*argv)[1].splitlines()]
+    return {row[0]: row[-1] for row in rows if len(row) == 3}
+
+
+def test_the_overview_by_hand(run: Run) -> None:
+    """Every row but the peak, worked out apart: grouped heads, a window, a batch, numbers of 2 bytes."""
+    B, T, n, H, G, d_model, d_k, d_ff, n_vocab, w = 3, 29, 32, 32, 8, 4096, 128, 14336, 32000, 7
+    block = d_model * d_k * (2 * H + 2 * G) + 3 * d_model * d_ff
+    parameters = n * (block + 2 * d_model) + d_model + 2 * n_vocab * d_model
+    products = 2 * (n * block + n_vocab * d_model)
+    pair, visible = 4 * B * n * H * d_k, sum(min(i, w) for i in range(1, T + 1))
+    expected = {
+        "parameters": parameters,
+        "prefill: matrix products": B * T * products,
+        "prefill: attention, all pairs": T * T * pair,
+        "prefill: attention, visible": visible * pair,
+        "next token: matrix products": B * products,
+        "next token: attention, all pairs": (T + 1) * pair,
+        "next token: attention, visible": w * pair,
+        "training: matrix products": 3 * B * T * products,
+        "training: attention, all pairs": 3 * T * T * pair,
+        "training: attention, visible": 3 * visible * pair,
+        "weights": 2 * parameters,
+        "scores of a head": 2 * T * T,
+        "scores of a layer's heads": 2 * B * H * T * T,
+        "scores of all layers": 2 * n * B * H * T * T,
+        "KV cache, 8 kv heads": 2 * B * n * w * 2 * G * d_k,
+        "KV cache as MHA, 32 kv heads": 2 * B * n * w * 2 * H * d_k,
+        "KV cache as MQA, 1 kv head": 2 * B * n * w * 2 * d_k,
+        # the first T at which T·pair > products of a token, B and T divided out
+        "T*: attention, all pairs": products // (4 * n * H * d_k) + 1,
+    }
+    shown = overview_of(
+        run, "mistral-7b", "--window", "7", "--tokens", "29", "--batch", "3", "--dtype", "float16"
+    )
+    peak = [f for f in plan(known("mistral-7b").config, 29, 3, "float16").figures if "peak" in f.name]
+    assert shown.pop("peak of a prefill") == f"{peak[0].value:,}"
+    assert shown == {name: f"{number:,}" for name, number in expected.items()}
+
+
+def test_the_overview_repeats_no_row(run: Run) -> None:
+    """A model whose heads share nothing is MHA, one with one kv head MQA: no row says so once more."""
+    assert [name for name in overview_of(run, "gpt2") if "KV" in name] == [
+        "KV cache, 12 kv heads",
+        "KV cache as MQA, 1 kv head",
+    ]
+    assert [name for name in overview_of(run, "gpt2", "--n-kv-heads", "1") if "KV" in name] == [
+        "KV cache, 1 kv head",
+        "KV cache as MHA, 12 kv heads",
+    ]
+
+
 def test_the_overview_shows_what_the_plan_counts(run: Run) -> None:
     """Each number of the overview is one of the plan, of models with groups, windows, and both ways."""
     for name in ("smollm2", "mistral-7b", "bert-base"):
@@ -154,7 +209,7 @@ def test_a_picture_is_the_plot(run: Run, tmp_path: Path, suffix: str, start: byt
     if suffix == "svg":
         drawn = file.read_text("utf-8")
         assert all(words in drawn for words in ("matrix products", "KV cache as MHA", "T* = "))
-        assert "exactly" not in drawn
+        assert "stands for" not in drawn
 
 
 def test_a_picture_of_one_part_is_refused(run: Run, tmp_path: Path) -> None:
@@ -226,6 +281,17 @@ def test_a_config_json_its_folder_and_a_gguf_file(run: Run, tmp_path: Path) -> N
     assert (found["config"]["d_model"], found["config"]["n_kv_heads"]) == (10, 1)
 
 
+def test_a_folder_by_its_name_and_a_model_that_was_added(
+    run: Run, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tiny.folder / "mine").mkdir()
+    (tiny.folder / "mine" / "config.json").write_text(json.dumps(CONFIG))
+    monkeypatch.chdir(tiny.folder)
+    assert run.json("mine")["config"]["d_model"] == 20
+    store.add(write_gguf(tiny.folder / "own.gguf"), "own")
+    assert (run.json("own")["model"], run.json("own")["config"]["d_model"]) == ("own", 10)
+
+
 @pytest.mark.parametrize(
     ("argv", "code", "words"),
     [
@@ -236,6 +302,7 @@ def test_a_config_json_its_folder_and_a_gguf_file(run: Run, tmp_path: Path) -> N
         (["gpt2", "--tokens", "0"], 2, "0 is not in the range"),
         (["gpt2", "--batch", "1e3"], 2, "'1e3' is not a valid integer"),
         (["nowhere/config.json"], 2, "nowhere/config.json: no such file; sizes are read from a config.json"),
+        (["gpt2.gguf"], 2, "gpt2.gguf: no such file; sizes are read from"),
         (["--list", "gpt2", "--full"], 2, "--list lists what a NAME can be: leave out model"),
     ],
 )
