@@ -60,13 +60,13 @@ FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {  # transformers' names 
 CAUSAL = [name for name in FAMILIES if name != "bert"]
 
 
-def made(name: str) -> tuple[Any, Config]:
-    """The model in transformers, eager and in training's float32, and what its config.json says to us."""
+def made(name: str, how: str = "eager") -> tuple[Any, Config]:
+    """The model in transformers, its attention as ``how`` says, and what its config.json says to us."""
     pytest.importorskip("torch", reason="torch counts: needs the [oracle] extra")
     transformers = pytest.importorskip(
         "transformers", reason="transformers' models: needs the [oracle] extra"
     )
     config, kind, given = FAMILIES[name]
-    theirs = getattr(transformers, config)(**given, attn_implementation="eager")
+    theirs = getattr(transformers, config)(**given, attn_implementation=how)
     model = getattr(transformers, kind)(theirs)
     return model.eval(), config_from(theirs.to_dict())

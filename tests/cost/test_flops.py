@@ -129,6 +129,13 @@ def test_every_part_of_a_training_step_is_three_times_a_prefill(config: Config, 
     assert step == {name: 3 * flops for name, flops in forward.items()}
 
 
+def test_every_pair_of_one_more_token_is_with_all_before_and_itself() -> None:
+    windowed = replace(TINY, windows=(4, 0, 9))
+    a_pair = 2 * 2 * 10 * (14 + 11)
+    assert value(per_token(windowed, 23, 2), EVERY) == a_pair * 3 * 24
+    assert value(per_token(windowed, 23, 2), VISIBLE) == a_pair * (4 + 24 + 9)
+
+
 def test_products_are_twice_the_numbers_a_token_meets() -> None:
     block = 10 * 31 * 14 + 5 * 31 * (14 + 11) + 10 * 11 * 31 + 3 * 31 * 17
     assert product_flops(TINY, 7, 2) == 2 * 7 * 2 * (3 * block + 53 * 31)

@@ -230,6 +230,29 @@ def test_stored_weights_are_what_training_would_keep_besides(config: Config, tok
     assert stored.value - never.value == score_matrix(config, tokens, batch)[-1].value
 
 
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", ["llama", "gpt2", "bert"])
+def test_what_torch_keeps_besides_without_a_fused_pass_grows_as_stored_weights_do(name: str) -> None:
+    """What eager keeps and sdpa does not is a·T² + b·T, copies of q, k and v among it: a is compared."""
+    more = [kept(name, tokens, "eager") - kept(name, tokens, "sdpa") for tokens in (T, 2 * T)]
+    _, config = made(name)
+    ours = [training_activations(config, tokens, B) for tokens in (T, 2 * T)]
+    stored = [found[-1].value - found[-2].value for found in ours]
+    assert more[1] - 2 * more[0] == stored[1] - 2 * stored[0] > 0
+
+
+def kept(name: str, tokens: int, how: str) -> int:
+    """The bytes that torch's autograd keeps of a forward pass, each storage once, parameters apart."""
+    torch = pytest.importorskip("torch", reason="what torch keeps for backward: needs the [oracle] extra")
+    theirs, _ = made(name, how)
+    known = {parameter.untyped_storage().data_ptr() for parameter in theirs.parameters()}
+    alive: list[Any] = []  # or a freed storage's address would come again
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: alive.append(x) or x, lambda x: x):
+        theirs(input_ids=torch.zeros((B, tokens), dtype=torch.long))
+    storages = {x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for x in alive}
+    return sum(n_bytes for place, n_bytes in storages.items() if place not in known)
+
+
 def test_what_backward_needs_array_by_array() -> None:
     block = [
         31,

@@ -54,6 +54,14 @@ def test_minilm_to_the_last_one(minilm: Model) -> None:
     assert n_parameters(minilm.config) == 22_713_216
 
 
+@given(configs())
+def test_the_matrices_of_a_block(config: Config) -> None:
+    shapes = {name: shape for name, shape in layout(config) if name.startswith("0.W_")}
+    block = per_head(config)[-1]
+    assert block.name == "matrices of a block, n_block"
+    assert block.value == sum(math.prod(shape) for shape in shapes.values())
+
+
 def test_a_head_has_three_times_d_model_by_d_k_and_its_rows_of_w_o() -> None:
     alike = replace(TINY, n_kv_heads=10, d_v=14)
     own, out, _ = per_head(alike)

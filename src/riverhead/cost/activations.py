@@ -47,9 +47,10 @@ def training_activations(
 ) -> tuple[Figure, ...]:
     """Return the bytes backward needs of a block, and of a step without and with attention's weights stored.
 
-    Of each block what enters a norm, a product or an activation, and attention's q, k, v and output with a
-    log-sum-exp a row, from which weights are made again; after the blocks what enters the last norm and
-    W_vocab, and the odds. Dao et al. 2022, §3.1. Raises `InputError` as `activations` does.
+    It is the least; a framework may keep more. Of each block what enters a norm, a product or an activation,
+    and attention's q, k, v and output with a log-sum-exp a row, from which weights are made again; after the
+    blocks what enters the last norm and W_vocab, and the odds. Dao et al. 2022, §3.1. Raises `InputError` as
+    `activations` does.
     """
     s = sizes(config, tokens, batch, dtype)
     inside = (3 if config.gated else 2) * s.d_ff
