@@ -129,6 +129,12 @@ def test_every_part_of_a_training_step_is_three_times_a_prefill(config: Config, 
     assert step == {name: 3 * flops for name, flops in forward.items()}
 
 
+def test_visible_pairs_are_told_apart_where_some_are_hidden() -> None:
+    both_ways = replace(TINY, causal=False)
+    figures = (prefill(TINY, 7), prefill(both_ways, 7), prefill(TINY, 1), per_token(TINY, 7))
+    assert [any(one.group == VISIBLE for one in found) for found in figures] == [True, False, False, False]
+
+
 def test_every_pair_of_one_more_token_is_with_all_before_and_itself() -> None:
     windowed = replace(TINY, windows=(4, 0, 9))
     a_pair = 2 * 2 * 10 * (14 + 11)

@@ -191,7 +191,7 @@ def _doubling(costs: Iterable[Doubled]) -> Table:
 
 def _times(ratio: Ratio) -> Number:
     exact = ratio.denominator == 1
-    return Number(float(ratio), f"×{ratio.numerator if exact else significant(float(ratio))}")
+    return Number(float(ratio), f"×{ratio.numerator if exact else significant(float(ratio), 6)}")
 
 
 def _whole(value: int) -> Number:

@@ -40,7 +40,10 @@ STORED = "As they would be stored, with what a mask hides. riverhead.attend stor
 BOTH_WAYS = "The model sees both ways: no token is decoded after others, and nothing is cached."
 TRAINED = "Each product once forward and twice backward: the gradients of what goes in and of what it meets."
 BESIDES = "Gradients and what an optimizer keeps come to this: with Adam three times the weights."
-OVERTAKES = "The first length at which attention's two products take more FLOPs than all others."
+OVERTAKES = (
+    "The first length at which attention's two products take more FLOPs than all others; n_block: the numbers "
+    "in a block's matrices."
+)
 
 
 @dataclass(frozen=True, slots=True)
