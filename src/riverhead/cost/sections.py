@@ -41,8 +41,8 @@ BOTH_WAYS = "The model sees both ways: no token is decoded after others, and not
 TRAINED = "Each product once forward and twice backward: the gradients of what goes in and of what it meets."
 BESIDES = "Gradients and what an optimizer keeps come to this: with Adam three times the weights."
 OVERTAKES = (
-    "The first length at which attention's two products take more FLOPs than all others; n_block: the numbers "
-    "in a block's matrices."
+    "The first length at which attention's two products take more FLOPs than all others; n_block: the "
+    "numbers in a block's matrices."
 )
 
 
