@@ -18,6 +18,7 @@ VERBS = {  # name: (module, the line in --help); a verb's module is imported onl
     "show": ("riverhead.cli.show", "Attention worked by hand, then in a real head."),
     "look": ("riverhead.cli.look", "Inside a real model: heads, map, compare, without, generate."),
     "plan": ("riverhead.cli.plan", "What a model costs: parameters, FLOPs, bytes, with their formulas."),
+    "why": ("riverhead.cli.why", "Measured experiments: why attention is built as it is."),
     "models": ("riverhead.cli.models", "Fetch, add, list, verify and remove models."),
     "doctor": ("riverhead.cli.doctor", "What is installed, what is cached, what runs."),
 }
@@ -28,6 +29,8 @@ Examples:
   riverhead show "The river bank flooded" --causal
   riverhead show "She paid the money into the bank" --yes
   riverhead look heads "The river bank flooded"
+  riverhead plan llama-3-8b --tokens 100000
+  riverhead why scale
   riverhead models list
 """
 
