@@ -13,11 +13,20 @@ from riverhead.core.definition import attention as by_loops
 from riverhead.experiments import context
 from riverhead.experiments.context import Setup, predict, run
 from riverhead.experiments.one_query import last_token_asks
-from riverhead.experiments.sentences import LENGTH, sentences
+from riverhead.experiments.sentences import LENGTH, Sentences, sentences
 from riverhead.render import render
 
 SMALL = Setup(n_seeds=2, n_steps=30)
 KNOWN = sentences()
+
+
+class Loud(Sentences):
+    """The same sentences, the subject's vector three times as long: whoever sums the words can tell it."""
+
+    def vectors(self, subject: str, other: str) -> np.ndarray:
+        x = super().vectors(subject, other)
+        x[self.subject_place] *= 3
+        return x
 
 
 def silent(fraction: float, doing: str) -> None:
@@ -126,3 +135,23 @@ def test_it_prints_and_is_plain_data_the_same_for_the_same_seed():
     assert plain != json.loads(json.dumps(run(predict(setup), setup, 4, silent).to_dict()))
     for format in ("text", "html", "markdown", "latex"):
         assert KNOWN.frame[-1] in render(result.scene(), format)
+
+
+def test_where_twins_are_not_alike_that_is_measured_and_said(monkeypatch):
+    monkeypatch.setattr(context, "sentences", lambda: Loud(KNOWN.frame, KNOWN.nouns))
+    setup = Setup(n_seeds=1, n_steps=60)
+    result = run(predict(setup), setup, 0, silent)
+    found = {claim.prediction.name: claim for claim in result.claims}
+    assert found["difference of twins"].measured > 0.01
+    assert found["accuracy without parameters"].measured > 0.5
+    assert not result.agrees
+
+
+def test_the_weights_shown_are_those_of_the_sentences_named():
+    split = context._split(KNOWN, SMALL.n_held_out, np.random.default_rng(7))
+    rng = np.random.default_rng(8)
+    W = {name: rng.normal(size=(KNOWN.d_model,) * 2) for name in ("W_q", "W_k", "W_v", "W_o")}
+    named = np.array([KNOWN.vectors(*nouns) for nouns in split.held_out[:2]])
+    assert context._weights(split, W) == tuple(
+        map(tuple, last_token_asks(named, W)[0].weights[:, 0].tolist())
+    )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from riverhead.experiments import heads
-from riverhead.experiments.heads import CARRIED, HELD, LOST, PLACE, WANTED, WIDTH, Setup, predict, run
+from riverhead.experiments.heads import CARRIED, HELD, LOST, PLACE, TENTH, WANTED, WIDTH, Setup, predict, run
 from riverhead.experiments.one_query import last_token_asks
 from riverhead.experiments.training import squared_error
 from riverhead.render import render
@@ -52,6 +52,11 @@ def by_hand(n_heads: int, n_back: int) -> dict[str, np.ndarray]:
 def test_what_is_predicted_is_measured(seed):
     result = run(predict(SMALL), SMALL, seed, silent)
     assert result.agrees, result.verdict
+    for each in result.data["runs"]:
+        looks_back = [row[-2] > row[each["marked"]] for row in each["weights"]]
+        assert sum(looks_back) == each["looking_back"]
+        if each["loss"] < TENTH:  # then every head has found one of the two
+            assert min(max(row[-2], row[each["marked"]]) for row in each["weights"]) > 0.5
 
 
 @pytest.mark.parametrize("sharpness", [0.0, 1.0, 30.0])

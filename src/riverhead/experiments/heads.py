@@ -54,13 +54,13 @@ both tokens where half of them look at each; where a look back and b at the mark
 class Setup:
     """How much is measured: the first of ``n_heads`` is 1, and every seed starts all of them alike."""
 
-    n_heads: tuple[int, ...] = (1, 2, 4, 8)
-    n_seeds: int = 5
+    n_heads: tuple[int, ...] = (1, 2, 4)
+    n_seeds: int = 4
     n_steps: int = 300
     n_tested: int = 1024  # sequences that no training has seen
 
 
-SETUPS = {False: Setup(), True: Setup(n_seeds=12, n_steps=1000, n_tested=8192)}  # by thorough
+SETUPS = {False: Setup(), True: Setup((1, 2, 4, 8), n_seeds=12, n_steps=1000, n_tested=8192)}  # by thorough
 
 
 @dataclass(frozen=True, slots=True, eq=False)
