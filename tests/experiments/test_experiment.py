@@ -60,6 +60,7 @@ def test_two_predictions_of_one_name_are_refused() -> None:
 def test_disagreement_is_said() -> None:
     assert result(3, 2).agrees
     assert result(3, 2).verdict == "Measured and predicted agree: 2 of 2."
+    assert not result(3, 1).agrees
     failed = result(4, math.nan)
     assert not failed.agrees
     assert failed.verdict == "2 of 2 predictions did not hold: n, ratio."

@@ -60,6 +60,18 @@ def test_peak_bytes_are_those_of_one_run() -> None:
     assert not tracemalloc.is_tracing()
 
 
+def test_what_was_taken_before_is_not_counted_and_tracing_goes_on() -> None:
+    tracemalloc.start()
+    try:
+        np.zeros(5 << 20, np.uint8)  # a peak that is over
+        kept = np.zeros(1 << 20, np.uint8)
+        _, n_bytes, _ = growth._taken(lambda: np.zeros(1 << 10, np.uint8))
+        assert 1 << 10 <= n_bytes < kept.nbytes / 2
+        assert tracemalloc.is_tracing()
+    finally:
+        tracemalloc.stop()
+
+
 def test_lengths_stop_where_memory_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     lengths = growth._lengths.__wrapped__  # type: ignore[attr-defined]

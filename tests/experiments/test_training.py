@@ -124,6 +124,17 @@ def test_training_takes_the_steps_that_torch_takes(name):
         np.testing.assert_allclose(value, theirs[key].detach().numpy(), atol=1e-9)
 
 
+def test_adam_steps_as_algorithm_1_does_by_hand():
+    gradients = [3.0, -0.5, 4.0, 1e-9, 0.0, 7.0, 7.0]
+    parameters, adam = {"w": np.array([2.0])}, Adam(0.3, beta1=0.7, beta2=0.8, epsilon=0.01)
+    w, m, v = 2.0, 0.0, 0.0
+    for t, g in enumerate(gradients, start=1):
+        adam.step(parameters, {"w": np.array([g])})
+        m, v = 0.7 * m + 0.3 * g, 0.8 * v + 0.2 * g * g
+        w -= 0.3 * (m / (1 - 0.7**t)) / ((v / (1 - 0.8**t)) ** 0.5 + 0.01)
+        assert abs(parameters["w"][0] - w) < 1e-13  # a few dozen roundings of numbers of the order of 1
+
+
 def test_training_tells_how_far_it_is_and_leaves_what_it_was_not_asked_to_train():
     told = []
     parameters = {"b": np.zeros(1), "kept": np.ones(3)}
