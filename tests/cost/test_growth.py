@@ -73,6 +73,12 @@ def test_windows_keep_attention_below_for_ever() -> None:
     assert at_last.value == 4609 * 4608 // 2 + 1, "where what the first tokens did not see is made up for"
 
 
+def test_one_layer_without_a_window_gets_there_in_the_end() -> None:
+    mixed = replace(GPT2, n_layers=3, windows=(0, 4, 4))
+    T = found(mixed)["blocks alone, visible pairs"].value
+    assert T == 27_632, "T² + T + 2·2·(4·T − 6) > 2·3·4608·T"
+
+
 def test_twice_the_text() -> None:
     ratios = {cost.name: cost.ratio for cost in doubled(TINY, 50)}
     products, visible = product_flops(TINY, 50), attention_flops(TINY, 50, visible=True)

@@ -178,9 +178,10 @@ def random_model(config: Config) -> Opened:
 SHIFTED = {"norm": "layer", "gated": False, "rope_base": None, "n_positions": 2048}
 WIDE = replace(TINY, n_layers=2, n_heads=8, n_kv_heads=4, d_model=96, d_k=24, d_v=24, context_length=2048)
 MODELS = {
-    "a wide feed-forward": replace(WIDE, d_ff=331),
+    "a wide feed-forward": replace(WIDE, d_ff=1009),
     "wide heads": replace(WIDE, d_ff=7, d_k=50, d_v=50),
     "many kv heads": replace(WIDE, d_ff=7, d_k=50, d_v=50, n_kv_heads=8),
+    "one wide head": replace(WIDE, d_ff=7, d_k=256, d_v=5, d_model=11, n_heads=1, n_kv_heads=1),
     "a wide stream": replace(WIDE, d_ff=7, d_k=4, d_v=4, d_model=389),
     "normed q and k": replace(WIDE, qk_norm=True, d_ff=31),
     "gpt2": replace(WIDE, **SHIFTED, architecture="gpt2", activation="gelu_tanh", d_ff=331, n_kv_heads=8),
@@ -200,13 +201,14 @@ def check_peak(model: Opened, tokens: int, batch: int = 1) -> None:
     if kernel.path() == "numpy":
         pytest.skip("the row blocks in NumPy hold tiles that the plan leaves out: needs the compiled pass")
     ids = np.random.default_rng(1).integers(0, model.config.vocab_size, (batch, tokens))
+    model.run(ids[:, :7])  # what is imported or built once is no part of a prefill
     found = peak_of(lambda: model.run(ids))
-    assert activations(model.config, tokens, batch)[-1].value == pytest.approx(found, rel=0.1)
+    assert activations(model.config, tokens, batch)[-1].value == pytest.approx(found, rel=0.05)
 
 
 @pytest.mark.parametrize("tokens", [1024, 2048])
 @pytest.mark.parametrize("name", MODELS)
-def test_the_peak_of_a_prefill_is_within_a_tenth(name: str, tokens: int) -> None:
+def test_the_peak_of_a_prefill_is_within_a_twentieth(name: str, tokens: int) -> None:
     check_peak(random_model(MODELS[name]), tokens)
 
 
@@ -216,7 +218,7 @@ def test_texts_at_once_are_counted_each() -> None:
 
 @pytest.mark.model
 @pytest.mark.parametrize("tokens", [1024, 2048])
-def test_the_peak_of_smollm2_is_within_a_tenth(smollm2: Model, tokens: int) -> None:
+def test_the_peak_of_smollm2_is_within_a_twentieth(smollm2: Model, tokens: int) -> None:
     """Of its first three blocks: the others hold the same again."""
     config = replace(smollm2.config, n_layers=3)
     flat = smollm2.weights.embedding.base

@@ -30,13 +30,14 @@ def activations(config: Config, tokens: int, batch: int = 1, dtype: str = "float
     1·3·(36 + 6 + 4·50)·4
     """
     s = sizes(config, tokens, batch, dtype)
-    table = 8 * s.T * s.d_k if config.rope_base is not None else None  # cosines and sines, float64
+    table = s.T * s.d_k if config.rope_base is not None else None  # cosines and sines, float64
     throughout = _sum(2 * s.d_model, _qkv(s), _turned(config, s), s.H * s.d_v)
     held_numbers = count("n", int(throughout.value), "held")
     moments = []
     for name, numbers in {"n_held, throughout": throughout, **_moments(config, s, held_numbers)}.items():
         held = s.B * s.T * numbers * s.b
-        held = held if table is None else held + table
+        if table is not None:  # at the turn itself in float32 besides
+            held = held + (12 if name == "RoPE" else 8) * table
         moments.append(figure(name, held, "bytes", group=MOMENTS))
     top = max(moments, key=lambda one: one.value or 0)
     return (*moments, Figure(PEAK, top.formula, top.numbers, top.value, "bytes", f"at {top.name}", PEAK))
