@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from riverhead.errors import FetchError, NotFetchedError
+from real_models import fetched
 from tiny import Tiny, make_tiny
 
 if TYPE_CHECKING:
@@ -23,20 +23,6 @@ def pytest_configure() -> None:
         missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
         if missing:
             pytest.exit(f"RIVERHEAD_REQUIRE_ORACLES=1, and not installed: {', '.join(missing)}", returncode=3)
-
-
-def fetched(name: str) -> Path:
-    """The folder of a real model, downloaded once for all tests; several workers wait for one fetch.
-
-    Without a network the test is skipped by name, unless RIVERHEAD_REQUIRE_MODEL=1 (as in CI) forbids that.
-    """
-    from riverhead.transformer import store
-
-    try:
-        return store.fetch(name)
-    except (FetchError, NotFetchedError) as error:
-        refuse = pytest.fail if os.environ.get("RIVERHEAD_REQUIRE_MODEL") == "1" else pytest.skip
-        refuse(f"needs the real model: {error}")
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from conftest import fetched
+from real_models import fetched
 
 DOCS = Path(__file__).parent.parent / "docs"
 NOTEBOOK, RUN = DOCS / "watching.ipynb", DOCS / "run_notebook.py"
