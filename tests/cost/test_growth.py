@@ -105,3 +105,8 @@ def test_twice_the_text_in_a_full_window() -> None:
 def test_what_there_is_none_of_does_not_grow(causal: bool) -> None:
     names = [cost.name for cost in doubled(replace(TINY, causal=causal), 50)]
     assert ("KV cache" in names, "attention, visible pairs" in names) == (causal, causal)
+
+
+def test_windows_to_both_sides_see_twice_as_far() -> None:
+    both = replace(GPT2, causal=False, windows=(2305,) * 12)
+    assert found(both)["blocks alone, visible pairs"].value == 2305 * 2304 + 1

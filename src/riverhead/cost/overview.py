@@ -57,7 +57,7 @@ def _held(plan: Plan) -> Iterator[tuple[str, Figure]]:
         ways: dict[As, bool] = {"own": True, "mha": config.group > 1, "mqa": config.n_kv_heads > 1}
         for as_ in (way for way, differs in ways.items() if differs):
             cache = kv_cache(config, T, B, dtype, as_)
-            yield f"{cache.name}, {cache.note.removesuffix(' a layer')}", cache
+            yield f"{cache.name}, {cache.note}", cache
     peak = activations(config, T, B, dtype)[-1]
     yield peak.name, peak
 
