@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def pytest_configure() -> None:
-    """Where the oracles are required, as in CI, no test may be skipped for want of them."""
+    """Hear Ctrl-C, which a shell's background jobs ignore and hand on; where oracles are required, have them."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if os.environ.get("RIVERHEAD_REQUIRE_ORACLES") == "1":
         missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
         if missing:
