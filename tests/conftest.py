@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def pytest_configure() -> None:
-    """Hear Ctrl-C, which a shell's background jobs ignore and hand on; where oracles are required, have them."""
+    """Hear Ctrl-C, which a background job ignores and hands on; have the oracles that are required."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if os.environ.get("RIVERHEAD_REQUIRE_ORACLES") == "1":
         missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
