@@ -28,7 +28,7 @@ class Reading:
         tokenizer = SimpleNamespace(
             offsets=lambda text: (list(self.token_ids), places), special_ids=frozenset()
         )
-        self.model = SimpleNamespace(config=MODEL.config, name="fake", tokenizer=tokenizer)
+        self.model = SimpleNamespace(config=MODEL.config, name="fake", title="A fake", tokenizer=tokenizer)
 
     def head(self, name: str) -> Any:
         rng = np.random.default_rng(list(name.encode()))
@@ -59,7 +59,7 @@ def weights() -> np.ndarray:
 def test_a_page_is_written_and_what_it_holds_is_said(run):
     ran = run("--head", "L1.H2", "-o", "map.html")
     page = Path("map.html").read_text(encoding="utf-8")
-    assert "<title>L1.H2 of fake, 16 tokens</title>" in page
+    assert "<title>L1.H2 of A fake, 16 tokens</title>" in page
     assert ran.stdout == ""
     assert ran.stderr.startswith(f"map.html: {len(page.encode()) / 1e6:.2f} MB. Exact to float32")
     run("--head", "L1.*", "--precision", "rounded", "-o", "map.html")

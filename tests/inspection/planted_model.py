@@ -24,6 +24,10 @@ class PlantedModel:
     tokenizer: FakeTokenizer = field(default_factory=lambda: FakeTokenizer(opens=True))
 
     def __post_init__(self) -> None:
+    @property
+    def title(self) -> str:
+        return self.name
+
         self.config = SimpleNamespace(
             n_layers=1,
             n_heads=len(PLANTED),

@@ -44,14 +44,14 @@ def drawn(T: int = 13, d: int = 7, name: str = "L1.H2", **how: Any) -> HeadMap:
 
 
 def maps(T: int, *heads: HeadMap) -> HeadMaps:
-    return HeadMaps("fake", tuple(f" t{n}" for n in range(T)), heads or (drawn(T),))
+    return HeadMaps("fake", tuple(f" t{n}" for n in range(T)), heads or (drawn(T),), "fake")
 
 
 @pytest.fixture
 def reading() -> Any:
     tokenizer = FakeTokenizer(opens=True)
     ids = tokenizer.ids(TEXT)
-    model = SimpleNamespace(config=CONFIG, tokenizer=tokenizer, name="fake")
+    model = SimpleNamespace(config=CONFIG, tokenizer=tokenizer, name="fake", title="A fake")
 
     def head(name: str) -> Any:
         rng = np.random.default_rng(list(name.encode()))
@@ -80,7 +80,7 @@ def test_maps_are_taken_from_what_was_read(reading):
     assert np.array_equal(head.q, given.q)
     assert np.array_equal(head.k, given.k)
     assert (head.scale, head.causal, head.window) == (0.5, False, 3)
-    assert found.title == f"2 heads of fake, {len(reading.tokens)} tokens"
+    assert found.title == f"2 heads of A fake, {len(reading.tokens)} tokens"
 
 
 def test_more_than_can_be_held_is_refused_first(reading, monkeypatch):

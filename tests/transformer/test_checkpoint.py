@@ -303,6 +303,16 @@ def test_the_family_of_an_older_config_is_its_class(tmp_path: Path) -> None:
         ({"rope_theta": 19.0, "rope_scaling": {"type": "default"}}, 19.0, None),
         ({"rope_theta": 19.0, "rope_scaling": {"type": "linear", "factor": 4.0}}, 19.0, [4.0] * 7),
         ({"rope_parameters": {"rope_type": "linear", "factor": 3, "rope_theta": 23.0}}, 23.0, [3.0] * 7),
+        (
+            {
+                "rope_theta": 19.0,
+                "rope_parameters": {"rope_type": "linear", "factor": 3, "rope_theta": 19.0},
+                "rope_scaling": {"type": "linear", "factor": 3.0},
+            },
+            19.0,
+            [3.0] * 7,
+        ),
+        ({"rope_parameters": {"rope_theta": 19.0}, "rope_scaling": {}}, 19.0, None),
     ],
 )
 def test_rope_in_both_spellings(
@@ -364,6 +374,7 @@ def test_windows_are_transformers(changes: dict[str, Any], windows: tuple[int, .
 
 # ---------------------------------------------------------------- refused by name
 
+BASE = {"rope_type": "default", "rope_theta": 19.0}
 ROPE = {"rope_type": "llama3", "rope_theta": 19.0, "factor": 8.0, "low_freq_factor": 1.0}
 
 
@@ -391,6 +402,20 @@ ROPE = {"rope_type": "llama3", "rope_theta": 19.0, "factor": 8.0, "low_freq_fact
             "low_freq_factor 1.0 has to be below",
         ),
         ({"rope_parameters": {"full_attention": ROPE}}, "RoPE has to be the same in every layer"),
+        ({"rope_parameters": BASE, "rope_scaling": {"rope_type": "zzz", "factor": 2}}, "RoPE .*zzz"),
+        ({"rope_parameters": {"rope_type": "zzz"}, "rope_scaling": {"type": "default"}}, "RoPE .*zzz"),
+        (
+            {"rope_parameters": BASE, "rope_scaling": {"type": "linear", "factor": 2}},
+            "rope_parameters is .*19.* and rope_scaling is .*linear.* different turns; keep the one",
+        ),
+        ({"rope_parameters": BASE, "rope_scaling": {"type": "default"}}, "ask for different turns"),
+        (
+            {
+                "rope_parameters": {"type": "linear", "factor": 3},
+                "rope_scaling": {"type": "linear", "factor": 2},
+            },
+            "ask for different turns",
+        ),
         ({"rope_parameters": {"partial_rotary_factor": 0.5}}, "RoPE scaling is .*over all of d_k"),
         ({"partial_rotary_factor": 0.5}, "partial_rotary_factor is 0.5, read is 1.0"),
         ({"is_decoder": True}, "is_decoder is True, read is False"),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from riverhead.errors import FetchError, InputError, ModelError, NotFetchedError
-from riverhead.transformer import convert, known, store
+from riverhead.transformer import convert, known, load, store
 from tiny import MEMBER, Tiny, write_gguf, write_wheel
 
 
@@ -290,6 +290,7 @@ def test_a_path_is_converted_once_and_found_by_its_content(tiny: Tiny) -> None:
     tiny.monkeypatch.setattr(convert, "convert", None)  # whoever converts again now fails
     assert folder == store.locate(twin) == store.locate(str(file)) == store.locate(folder)
     assert folder.name == f"gguf-{store.sha256_of(file)[:16]}"
+    assert load(file).title == "own"
 
 
 def test_a_path_whose_conversion_is_damaged_is_converted_again(tiny: Tiny) -> None:

@@ -240,6 +240,38 @@ def test_what_is_refused_says_so_and_what_to_do(tiny: Tiny, name: str, message: 
         store.locate(folder / name)
 
 
+def test_a_folder_opened_by_its_path_is_called_by_its_own_name(tiny: Tiny) -> None:
+    source = write_folder(tiny.folder / "My Model\x1b")
+    by_weights = write_folder(tiny.folder / "weights", tensors(seed=1)) / "model.safetensors"
+    assert load(source).title == load(store.locate(source)).title == "My Model\x1b"
+    assert load(source).name == store.locate(source).name  # with which it opens again
+    assert load(by_weights).title == "weights"
+    assert load(store.add(source, "mine")).title == "mine"
+
+
+def test_a_folder_called_as_a_known_model_has_not_its_title(several: Tiny) -> None:
+    assert load(write_folder(several.folder / "tiny", tensors(seed=1))).title == "tiny"
+    store.fetch("tiny")
+    assert load("tiny").title == "A tiny model"
+
+
+def test_models_without_a_name_of_their_own_are_in_the_list_alone(tiny: Tiny) -> None:
+    store.locate(write_folder(tiny.folder / "source"))
+    with pytest.raises(NotFetchedError, match="here: none;"):
+        store.locate("nothing")
+    store.add(write_folder(tiny.folder / "folder-of-mine", tensors(seed=1)))
+    with pytest.raises(NotFetchedError, match="here: folder-of-mine;"):
+        store.locate("nothing")
+    assert [stored.title for stored in store.models()] == ["source", "folder-of-mine"]
+
+
+@pytest.mark.parametrize("name", ["long.txt", "own-1-py3-none-any.whl", "config.json"])
+def test_a_file_that_is_no_model_is_said_to_be_none(tiny: Tiny, name: str) -> None:
+    (tiny.folder / name).write_text("the river bank")
+    with pytest.raises(InputError, match=rf"{name} is no model: .*\.gguf.*\.safetensors.*models add$"):
+        store.locate(tiny.folder / name)
+
+
 def test_a_damaged_converted_folder_is_no_model(tiny: Tiny) -> None:
     folder = shutil.copytree(store.locate(write_folder(tiny.folder / "source")), tiny.folder / "moved")
     assert store.locate(folder) == folder

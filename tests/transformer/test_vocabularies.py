@@ -216,10 +216,10 @@ LETTERS = {"a": 0, "b": 1, "▁": 2}
 @pytest.mark.parametrize(
     ("backend", "words"),
     [
-        (changed(models.WordLevel({"a": 0}, "a"), None), "a WordLevel vocabulary with the decoder None"),
+        (changed(models.WordLevel({"a": 0}, "a"), None), "a WordLevel vocabulary with no decoder"),
         (
             changed(models.BPE(LETTERS, []), None),
-            "a BPE vocabulary with the decoder None",
+            r"a BPE vocabulary with no decoder, .*tokenizer.decoder = decoders.ByteLevel\(\)",
         ),
         (changed(models.BPE(LETTERS, []), decoders.CTC()), "a BPE vocabulary with the decoder CTC"),
         (
@@ -246,6 +246,20 @@ def test_vocabularies_that_would_lose_something_are_refused(
     backend.save(str(tmp_path / "tokenizer.json"))
     with pytest.raises(ModelError, match=words):
         read(tmp_path)
+
+
+@pytest.mark.parametrize("prefix", ["##", "@@"])
+def test_a_wordpiece_that_leaves_its_decoder_out_joins_words_all_the_same(
+    tmp_path: Path, prefix: str
+) -> None:
+    vocabulary = {"[UNK]": 0, "a": 1, "b": 2, f"{prefix}b": 3}
+    backend = changed(models.WordPiece(vocabulary, unk_token="[UNK]", continuing_subword_prefix=prefix), None)
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    backend.save(str(tmp_path / "tokenizer.json"))
+    tokenizer = read(tmp_path)
+    assert tokenizer.ids("ab b") == [1, 3, 2]
+    assert tokenizer.pieces([1, 3, 2]) == ("a", f"{prefix}b", "b")
+    assert tokenizer.decode([1, 3, 2]) == "ab b"
 
 
 def test_a_unigram_is_read(tmp_path: Path) -> None:

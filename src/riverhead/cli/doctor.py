@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from importlib import metadata
@@ -10,6 +9,7 @@ from importlib import metadata
 import click
 
 from riverhead._version import __version__
+from riverhead.cli.escapes import as_json
 from riverhead.cli.options import format_option
 
 PACKAGES = ("numpy", "click", "rich", "gguf", "tokenizers", "platformdirs", "jinja2", "filelock")
@@ -22,7 +22,7 @@ def doctor(format: str) -> None:
     """What is installed, what is cached, what runs: the first thing to send with a report."""
     found = examine()
     if format == "json":
-        click.echo(json.dumps({"schema": "riverhead.doctor/1", **found}, indent=2, ensure_ascii=False))
+        click.echo(as_json({"schema": "riverhead.doctor/1", **found}))
         return
     width = max(map(len, found))
     for name, value in found.items():

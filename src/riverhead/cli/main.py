@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import click
 
 from riverhead._version import __version__
+from riverhead.cli.escapes import in_words, printable
 from riverhead.cli.verbs import Verbs
 from riverhead.errors import InputError, RiverheadError
 
@@ -62,7 +63,8 @@ def _run(argv: Sequence[str] | None) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as wrong:
-        wrong.show()
+        wrong.show(said := io.StringIO())
+        click.echo(printable(said.getvalue()), nl=False, err=True)
         return wrong.exit_code
     except (KeyboardInterrupt, click.Abort):
         return _say("stopped", 128 + signal.SIGINT)
@@ -75,7 +77,7 @@ def _run(argv: Sequence[str] | None) -> int:
     except InputError as wrong:
         return _say(f"error: {wrong}", 2)
     except (RiverheadError, OSError, MemoryError) as failed:
-        return _say(f"error: {str(failed) or type(failed).__name__}", 3)
+        return _say(f"error: {in_words(failed)}", 3)
 
 
 def _open_closed_streams() -> None:
@@ -86,5 +88,5 @@ def _open_closed_streams() -> None:
 
 
 def _say(line: str, code: int) -> int:
-    click.echo(f"riverhead: {line}", err=True)
+    click.echo(f"riverhead: {printable(line)}", err=True)
     return code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from riverhead.cli.escapes import as_json, printable
 from riverhead.cli.options import format_option
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def list_(format: str) -> None:
             {"name": name, "terms": known.terms, "here": name not in absent} for name, known in KNOWN.items()
         ]
         found = {"schema": "riverhead.models/1", "cache": str(store.cache_folder()), "known": known}
-        click.echo(json.dumps({**found, "models": [_as_json(stored) for stored in here]}, indent=2))
+        click.echo(as_json({**found, "models": [_as_json(stored) for stored in here]}))
         return
     rows = [(stored.name, size(stored.n_bytes), stored.created[:10], _source(stored)) for stored in here]
     rows += [(name, "not here", "", f"riverhead models fetch {name}") for name in absent]
@@ -166,5 +166,4 @@ def _as_json(stored: Stored) -> dict[str, object]:
 
 def _source(stored: Stored) -> str:
     """Where it came from, or what is wrong with it; a file name may hold anything, a terminal must not."""
-    text = f"cannot be used: {stored.problem}" if stored.problem else stored.source
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return printable(f"cannot be used: {stored.problem}" if stored.problem else stored.source)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from riverhead.cli.escapes import printable
 from riverhead.cli.models import conversion_bar, say
 from riverhead.errors import NotFetchedError
 
@@ -51,6 +52,7 @@ def working() -> Iterator[Callable[[str], None]]:
         yield lambda message: None
         return
     from rich.console import Console
+    from rich.markup import escape
 
     with Console(stderr=True).status("reading") as status:
-        yield status.update
+        yield lambda message: status.update(escape(printable(message)))

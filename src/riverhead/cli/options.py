@@ -14,6 +14,7 @@ __all__ = ["format_option", "model_options", "output_option", "read_text", "text
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+BYTE_ORDER_MARK = "\ufeff"  # what some editors put before a text; it is none of it
 MAX_TEXT_BYTES = 64 * 2**20  # more than any model reads: said before the memory is taken
 
 
@@ -73,7 +74,7 @@ def read_text(text: str | None, file: str | None) -> str:
     if len(data) > MAX_TEXT_BYTES:
         raise InputError(f"the text has more than {MAX_TEXT_BYTES:,} bytes; no model reads as much")
     try:
-        return _not_empty(data.decode("utf-8").removesuffix("\n"))
+        return _not_empty(data.decode("utf-8").removeprefix(BYTE_ORDER_MARK).removesuffix("\n"))
     except UnicodeDecodeError as wrong:
         raise InputError(f"the text is not UTF-8: byte {wrong.start} is {data[wrong.start]:#04x}") from None
 

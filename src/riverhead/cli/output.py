@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import shutil
 import sys
@@ -13,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from riverhead.cli.escapes import as_json, in_words
 from riverhead.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ class Output:
     ) -> None:
         """Add a page: its name and value in JSON, its scene, the Python that proves its numbers, its rows.
 
-        CSV holds the rows of one page, their keys in the first line, numbers to their last digit.
+        CSV holds the rows of one page, their keys in the first line, numbers to their last digit. Only a
+        terminal is shown control characters as symbols: a file and a pipe get every character as it is.
         """
         self._data[name] = data
         self._rows = self._rows or rows
@@ -69,10 +70,9 @@ class Output:
     def close(self) -> None:
         """Write what did not leave at once."""
         if self.format == "json":
-            text = json.dumps({"schema": self.schema, **self._data}, ensure_ascii=False, indent=2)
-            write(text + "\n", self.path)
+            write(as_json({"schema": self.schema, **self._data}) + "\n", self.path)
         elif self.format == "csv":
-            write(_as_csv(self._rows), self.path)
+            write(_as_csv(self._rows, shown=self.path is None and sys.stdout.isatty()), self.path)
         elif self.format == "python":
             if self._script is None:
                 raise InputError("--format python needs one derivation; nothing here has one")
@@ -83,13 +83,17 @@ class Output:
             write(render(_joined(self._scenes), self.format), self.path)
 
 
-def _as_csv(rows: Sequence[dict[str, Any]]) -> str:
+def _as_csv(rows: Sequence[dict[str, Any]], *, shown: bool) -> str:
+    """Return the rows as CSV: exact in a file and a pipe, what a terminal would obey made visible in one."""
+    from riverhead.render.letters import visible
+
     if not rows:
         raise InputError("--format csv needs a table of numbers; nothing here has one")
     text = io.StringIO()
     writer = csv.DictWriter(text, rows[0].keys(), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    for row in rows:
+        writer.writerow({key: visible(x) if shown and isinstance(x, str) else x for key, x in row.items()})
     return text.getvalue()
 
 
@@ -137,11 +141,21 @@ def write(output: str | bytes, path: Path | None) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    if is_special(path):
-        with open(path, "wb") as stream:
-            stream.write(data)
-        return
-    path = path.resolve()  # what a link points to is written, the link stays
+    try:
+        if is_special(path):
+            with open(path, "wb") as stream:
+                stream.write(data)
+        else:
+            _write_whole(data, path.resolve())  # what a link points to is written, the link stays
+    except BrokenPipeError:  # a reader that has left is no error
+        raise
+    except OSError as error:
+        gone = isinstance(error, FileNotFoundError)  # of its folder `check` has said that it is there
+        why = "its folder takes no new file" if gone else in_words(OSError(error.errno, error.strerror))
+        raise OSError(f"-o {path} cannot be written: {why}") from error
+
+
+def _write_whole(data: bytes, path: Path) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(handle, "wb") as file:
@@ -179,7 +193,7 @@ def check(path: Path | None, format: str) -> None:
 def format_of(path: Path) -> str:
     """Return the format that a file's ending says.
 
-    >>> format_of(Path("board.svg"))
+    >>> format_of(Path("board.svg"), ("text", "svg"))
     'svg'
     """
     try:

@@ -16,7 +16,6 @@ from riverhead.errors import InputError
 from riverhead.inspection.effects import Effect, Mode, NextToken, TokenEffect
 from riverhead.inspection.habit import Say, silent
 from riverhead.inspection.off import kl_nats, vector_changes
-from riverhead.inspection.one_word import title_of
 from riverhead.inspection.ranking import HeadEffect, Ranking
 from riverhead.inspection.reference import kept, windows
 from riverhead.inspection.swap import RUN_TOKENS
@@ -51,7 +50,7 @@ def without(
     after = _Outcome.of(model.run([ids], without=[{head: instead[head] for head in off}]), ids)
     moved = _moved(before, after)[0]
     return Effect(
-        model=title_of(model),
+        model=model.title,
         text=text,
         heads=tuple(head_name(*head) for head in off),
         mode=mode,
@@ -95,7 +94,7 @@ def rank(
             done += len(heads) * (n_layers - layer)
             if progress is not None:
                 progress(done, total)
-    return Ranking(title_of(model), text, len(ids), n_layers, mode, before.loss_nats, tuple(effects))
+    return Ranking(model.title, text, len(ids), n_layers, mode, before.loss_nats, tuple(effects))
 
 
 def rank_tokens(config: Config, n_tokens: int) -> int:

@@ -29,7 +29,7 @@ def block_scene(reading: Reading, block: Block, *, digits: int | None = None) ->
         for i, token in enumerate(reading.tokens)
     )
     return Scene(
-        f"Block {block.layer} of {config.n_layers} (L0 to L{config.n_layers - 1}): {reading.model.name}",
+        f"Block {block.layer} of {config.n_layers} (L0 to L{config.n_layers - 1}): {reading.model.title}",
         (
             Text((_formula(config),)),
             Table(("", "shape", ""), shapes),

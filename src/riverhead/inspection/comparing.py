@@ -13,7 +13,7 @@ from riverhead.inspection.findings import quoted
 from riverhead.inspection.habit import Say, silent, window_of
 from riverhead.inspection.head_changes import LaidOver, lay_over
 from riverhead.inspection.off import kl_nats
-from riverhead.inspection.one_word import OneWord, chosen, read_word, title_of
+from riverhead.inspection.one_word import OneWord, chosen, read_word
 from riverhead.inspection.tables import first_that_holds, rules
 from riverhead.inspection.words import words_read
 from riverhead.transformer import Model
@@ -46,7 +46,7 @@ def compare(
     laid = lay_over(a, b)
     listed = laid.listed()
     return Comparison(
-        model=title_of(model),
+        model=model.title,
         word=a.word.text,
         sides=(Side(a.text, a.tokens, a.word), Side(b.text, b.tokens, b.word)),
         places=tuple(map(laid.place, listed)),
@@ -86,7 +86,7 @@ def next_odds(model: Model, logits_a: Wide | None, logits_b: Wide | None) -> Odd
 
 
 def _notes(model: Model, laid: LaidOver, n_listed: int) -> Iterator[str]:
-    word, title = laid.both[0].word.text, title_of(model)
+    word, title = laid.both[0].word.text, model.title
     yield from _about_word(model, *laid.both)
     yield from _about_places(laid, n_listed)
     yield (
@@ -98,7 +98,7 @@ def _notes(model: Model, laid: LaidOver, n_listed: int) -> Iterator[str]:
     if (window := window_of(model, longest)) < longest:
         yield f"Habit is measured in windows of {window} tokens: what lies farther away counts as farthest"
     if not model.config.predicts:
-        yield f"{model.name} predicts no next token: there are no odds to compare"
+        yield f"{model.title} predicts no next token: there are no odds to compare"
     yield (
         f"A change between two texts does not prove that a head reads what {word} means: riverhead show "
         "tries 24 other nouns, riverhead look without switches a head off"

@@ -13,7 +13,7 @@ from riverhead.inspection.comparison import Comparison, Odds, Side
 from riverhead.inspection.habit import Say, silent
 from riverhead.inspection.head_changes import lay_over
 from riverhead.inspection.model_comparison import Looked, ModelComparison, ModelSide, WordLooked
-from riverhead.inspection.one_word import OneWord, chosen, read_word, title_of
+from riverhead.inspection.one_word import OneWord, chosen, read_word
 from riverhead.inspection.words import Word, words_read
 from riverhead.transformer import Model, head_name
 
@@ -59,7 +59,7 @@ def _shape(model: Model) -> tuple[int, ...]:
 def _side(model: Model, seen: OneWord) -> ModelSide:
     cosines = (seen.directions @ seen.directions[0]).clip(-1, 1)
     return ModelSide(
-        model=title_of(model),
+        model=model.title,
         n_layers=model.config.n_layers,
         n_heads=model.config.n_heads,
         tokens=seen.tokens,
@@ -97,7 +97,7 @@ def _head_by_head(models: Models, both: Pair) -> Comparison:
     listed = laid.listed()
     a, b = both
     return Comparison(
-        model=" and ".join(map(title_of, models)),
+        model=" and ".join(model.title for model in models),
         word=a.word.text,
         sides=(Side(a.text, a.tokens, a.word), Side(b.text, b.tokens, b.word)),
         places=tuple(map(laid.place, listed)),
@@ -135,7 +135,7 @@ def _same_vocabulary(a: Model, b: Model) -> bool:
 
 
 def _notes(models: Models, both: Pair, same: bool, odds: Odds | None) -> Iterator[str]:
-    a, b = map(title_of, models)
+    a, b = (model.title for model in models)
     yield (
         "habit = what a model gives this place in plain text, the first token and the word itself apart; a "
         "weight beyond it may still be what any word would get"
@@ -149,9 +149,9 @@ def _notes(models: Models, both: Pair, same: bool, odds: Odds | None) -> Iterato
         yield "The models cut the text into different tokens: a word's weight is the sum over its own"
     for model, x in zip(models, both, strict=True):
         if not model.config.predicts:
-            yield f"{model.name} predicts no next token: there are no odds to compare"
+            yield f"{model.title} predicts no next token: there are no odds to compare"
         if model.config.causal and (hidden := [w.text for w in x.words if w.start >= x.word.stop]):
-            yield f"{model.name} is causal: {x.word.text} cannot see {hidden[0]}"
+            yield f"{model.title} is causal: {x.word.text} cannot see {hidden[0]}"
     if odds is not None and odds.kl_nats is None:
         yield "The vocabularies differ, so no KL can be taken: — is no single token of that model"
     yield f"Each finding is one about these models, {a} and {b}, not about language"

@@ -16,7 +16,6 @@ from riverhead.inspection.habit import BY_PLACE, NEAR, Say, habit_of, silent, wi
 from riverhead.inspection.head_means import TOP, HeadMeans, head_means
 from riverhead.inspection.head_row import COLUMNS, HeadRow, column_of, condition
 from riverhead.inspection.labels import Label, label_rules, labels_of
-from riverhead.inspection.one_word import title_of
 from riverhead.numbers import fixed, plain, significant
 from riverhead.scene import Axis, Cell, Heatmap, Part, Scene, Table, Text
 from riverhead.transformer import Model, Reading, head_name
@@ -141,7 +140,7 @@ def heads(
     means = head_means(model, np.array(ids, np.intp), habit, off=off, progress=progress)
     slack = float(means.slack.max())
     return Heads(
-        model=title_of(model),
+        model=model.title,
         text=text,
         n_tokens=len(ids),
         n_layers=model.config.n_layers,
@@ -196,7 +195,7 @@ def _notes(model: Model, means: HeadMeans, T: int, n_off: int) -> Iterator[str]:
         "label: what the head does in plain text (duplicate, induction and entropy_share: in a passage that "
         "stands there twice); the numbers are of this text"
     )
-    yield f"All of it is about this model, {model.name}, not about language"
+    yield f"All of it is about this model, {model.title}, not about language"
 
 
 def _about_surprise(slack: float) -> str:

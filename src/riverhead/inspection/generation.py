@@ -12,7 +12,6 @@ from riverhead.core import AttentionMap
 from riverhead.core.cache import KVCache
 from riverhead.inspection.continuation import CacheBytes, Continuation, Look, Step
 from riverhead.inspection.habit import BY_PLACE, Habit, Say, habit_of, silent
-from riverhead.inspection.one_word import title_of
 from riverhead.transformer import Generated, Model, head_name
 from riverhead.transformer.generate import Prompt, generate, prompt_ids
 
@@ -47,7 +46,7 @@ def watch_generation(
 def continuation(model: Model, prompt: Prompt, steps: Iterable[Step]) -> Continuation:
     """Put the ``steps`` that were watched together, as one thing to show."""
     pieces = model.tokenizer.pieces(prompt_ids(model, prompt))
-    return Continuation(title_of(model), model.config, pieces, tuple(steps))
+    return Continuation(model.title, model.config, pieces, tuple(steps))
 
 
 def _steps(

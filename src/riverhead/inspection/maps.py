@@ -63,6 +63,7 @@ class HeadMaps(Displayable):
     model: str
     tokens: tuple[str, ...]
     heads: tuple[HeadMap, ...]
+    opens: str  # what --model calls the model
 
     @property
     def title(self) -> str:
@@ -81,7 +82,7 @@ class HeadMaps(Displayable):
             if len(self.heads) > 1:
                 parts.append(Text((head.name,), "heading"))
             parts.append(self._drawn(head, rows, keys, size))
-        note = NOTE + self.heads[0].causal * ADVICE.format(model=self.model, head=self.heads[0].name)
+        note = NOTE + self.heads[0].causal * ADVICE.format(model=self.opens, head=self.heads[0].name)
         return Scene(self.title, (*parts, Text((note,), "note")))
 
     def _drawn(self, head: HeadMap, rows: range, keys: range, size: int) -> Part:
@@ -140,7 +141,8 @@ def head_maps(reading: Reading, heads: Sequence[str]) -> HeadMaps:
     for name in heads:
         head = reading.head(name)
         found.append(HeadMap(head.name, head.q, head.k, float(head.scale), head.causal, head.window))
-    return HeadMaps(reading.model.name, tuple(reading.tokens), tuple(found))
+    model = reading.model
+    return HeadMaps(model.title, tuple(reading.tokens), tuple(found), model.name)
 
 
 def heads_named(patterns: Sequence[str], config: Config) -> tuple[str, ...]:

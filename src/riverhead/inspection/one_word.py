@@ -14,9 +14,8 @@ from riverhead.inspection.habit import Say, habit_of
 from riverhead.inspection.tables import function_words
 from riverhead.inspection.words import Word, find
 from riverhead.transformer import Model
-from riverhead.transformer.known import KNOWN
 
-__all__ = ["OneWord", "chosen", "read_word", "title_of", "unit"]
+__all__ = ["OneWord", "chosen", "read_word", "unit"]
 
 Floats = NDArray[np.float32]
 Wide = NDArray[np.float64]
@@ -121,8 +120,3 @@ def unit(rows: Floats) -> Wide:
     lengths = np.linalg.norm(wide, axis=-1, keepdims=True)
     directions: Wide = np.divide(wide, lengths, out=np.zeros_like(wide), where=lengths > 0)
     return directions
-
-
-def title_of(model: Model) -> str:
-    """Return what to call a model: its published name, or the one it was opened by."""
-    return KNOWN[model.name].title if model.name in KNOWN else model.name

@@ -12,7 +12,6 @@ from riverhead.inspection.habit import Say, silent
 from riverhead.inspection.judge import Head, Judged
 from riverhead.inspection.labels import labels_of
 from riverhead.inspection.off import if_off_nats, if_off_vector_change
-from riverhead.inspection.one_word import title_of
 from riverhead.inspection.swap import N_NOUNS
 from riverhead.inspection.tables import function_words
 from riverhead.inspection.trial import Trial
@@ -113,7 +112,7 @@ def _findings(
     trial.say(f"if off: the text once more without each of {len(heads)} heads")
     moved, next_token = _if_off(trial, heads)
     return Findings(
-        model=title_of(trial.model),
+        model=trial.model.title,
         text=trial.text,
         tokens=trial.model.tokenizer.pieces(trial.token_ids.tolist()),
         query=trial.asking[pair[0]],
@@ -178,4 +177,4 @@ def _about_numbers(judged: Judged, model: Model) -> Iterator[str]:
         yield f"Only {n_nouns} of the nouns that ship fit in the place of {judged.word}"
     off = NATS if model.config.predicts else VECTORS
     yield f"habit = mean weight at this place in plain text; {swap}{off}"
-    yield f"Each finding is one about this model, {title_of(model)}, not about language"
+    yield f"Each finding is one about this model, {model.title}, not about language"

@@ -144,12 +144,27 @@ def config_from(given: Json, shapes: Mapping[str, tuple[int, ...]] | None = None
 BIASES = (("qkv_bias", "attention_bias"), ("out_bias", "attention_bias"), ("feed_forward_bias", "mlp_bias"))
 
 
+ROPE_NAMES = ("rope_type", "type", "rope_theta")  # what is said by the kind and the base
+
+
 def rope_of(given: Json) -> tuple[str | None, float, Json]:
     """Return the kind of RoPE scaling (None: plain), the base, and the scaling's parameters.
 
     Older files have ``rope_theta`` and ``rope_scaling``, transformers 5 has both in ``rope_parameters``.
+    Where a file has both it lets ``rope_scaling`` win, base and all; here they have to say the same.
     """
-    found = given.get("rope_parameters") or given.get("rope_scaling") or {}
+    fields = [field for field in ("rope_parameters", "rope_scaling") if given.get(field)]
+    first, *others = [_rope_in(given, given[field]) for field in fields] or [_rope_in(given, {})]
+    if any(other != first for other in others):
+        raise ModelError(
+            f"config.json: rope_parameters is {given['rope_parameters']!r:.120} and rope_scaling is "
+            f"{given['rope_scaling']!r:.120}: they ask for different turns; keep the one the model was "
+            "trained with"
+        )
+    return first
+
+
+def _rope_in(given: Json, found: Any) -> tuple[str | None, float, Json]:
     if not isinstance(found, dict) or any(isinstance(value, dict) for value in found.values()):
         raise ModelError(f"config.json: RoPE has to be the same in every layer, found {found!r:.120}")
     kind: Any = found.get("rope_type", found.get("type", "default"))
@@ -160,7 +175,9 @@ def rope_of(given: Json) -> tuple[str | None, float, Json]:
         )
     original = {"original_max_position_embeddings": given.get("max_position_embeddings")}
     base: Any = found.get("rope_theta", given.get("rope_theta", 10000.0))
-    return (None if kind == "default" else kind), base, original | found
+    if kind == "default":
+        return None, base, {}
+    return kind, base, original | {name: value for name, value in found.items() if name not in ROPE_NAMES}
 
 
 def _none(name: str) -> bool:

@@ -35,6 +35,9 @@ def tokenizer_of(
         raise ModelError(f"{path}: not a tokenizer: {error}") from error
     backend.no_truncation()
     backend.no_padding()
+    if backend.decoder is None and isinstance(backend.model, tokenizers.models.WordPiece):
+        # as transformers' BertTokenizer puts it there, whatever the file leaves out
+        backend.decoder = tokenizers.decoders.WordPiece(backend.model.continuing_subword_prefix)
     unknown_id = _unknown_id(path, backend)
     _check(path, backend, unknown_id)
     ids = {name: _special(name, backend, config, facts) for name in ("bos", "eos")}
@@ -48,14 +51,20 @@ def _check(path: Path, backend: tokenizers.Tokenizer, unknown_id: int | None) ->
     kind = type(model).__name__
     if spelling is None or (kind == "WordPiece") != (spelling == "wordpiece"):
         raise ModelError(
-            f"{path}: a {kind} vocabulary with the decoder {type(backend.decoder).__name__}; read are "
-            "byte-level BPE, SentencePiece (BPE or Unigram) and WordPiece"
+            f"{path}: a {kind} vocabulary with {_decoder(backend)}; read are byte-level BPE, "
+            "SentencePiece (BPE or Unigram) and WordPiece"
         )
     if getattr(model, "dropout", None):
         raise ModelError(f"{path}: it cuts texts at random (dropout {model.dropout}); set dropout to null")
     falls_back = getattr(model, "byte_fallback", False) and None not in map(backend.token_to_id, FALLBACK)
     if spelling != "bytes" and not falls_back and unknown_id is None:
         raise ModelError(f"{path}: it has no token for unknown characters, and would drop them")
+
+
+def _decoder(backend: tokenizers.Tokenizer) -> str:
+    if backend.decoder is not None:
+        return f"the decoder {type(backend.decoder).__name__}"
+    return "no decoder, which says how its tokens spell (for bytes: tokenizer.decoder = decoders.ByteLevel())"
 
 
 def _unknown_id(path: Path, backend: tokenizers.Tokenizer) -> int | None:

