@@ -61,11 +61,11 @@ class FakeModel:
     window: int | None = None
     runs: list[tuple[int, int]] = field(default_factory=list)  # the (B, T) of each
 
-    def __post_init__(self) -> None:
     @property
     def title(self) -> str:
         return self.name
 
+    def __post_init__(self) -> None:
         rng = np.random.default_rng(11)
         self.config = SimpleNamespace(
             n_layers=LAYERS,

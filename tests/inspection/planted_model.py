@@ -23,11 +23,11 @@ class PlantedModel:
     name: str = "planted"
     tokenizer: FakeTokenizer = field(default_factory=lambda: FakeTokenizer(opens=True))
 
-    def __post_init__(self) -> None:
     @property
     def title(self) -> str:
         return self.name
 
+    def __post_init__(self) -> None:
         self.config = SimpleNamespace(
             n_layers=1,
             n_heads=len(PLANTED),
