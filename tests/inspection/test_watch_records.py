@@ -207,6 +207,27 @@ def test_a_mean_leaves_out_the_queries_of_padding(model):
     np.testing.assert_allclose(mean.entropy_nats, own.mean(), rtol=1e-6)
 
 
+def test_the_table_says_that_its_means_leave_padding_out(model):
+    with riverhead.watch(model) as seen:
+        model(ids(2, T))
+    assert "means over every query that sees a key, padding apart" in " ".join(str(seen).split())
+
+
+def test_a_record_prints_as_a_line_without_its_arrays(model):
+    with riverhead.watch(model, top=2, keep="map", say=str) as seen:
+        model(ids(2, T))
+    said = repr(seen[1])
+    assert said.startswith(
+        f"<Call of model.layers.1.self_attn (LlamaAttention): layer 1, 2 × 8 × {T} × {T}; "
+    )
+    assert ", ".join(seen[1].statistics) in said
+    assert said.endswith(f"; map; {seen[1].n_bytes:,} bytes>")
+    assert "array" not in said
+    with riverhead.watch(model, heads="L0.H0") as seen:
+        model(ids(2, T))
+    assert "; map" not in repr(seen[0])
+
+
 def test_records_can_be_copied_and_pickled(model):
     with riverhead.watch(model, keep="map", say=str) as seen:
         model(ids(1, T))

@@ -23,7 +23,7 @@ MEANS = ("entropy_nats", "mean_distance", "max_weight", "first_weight", "previou
 COLUMNS = ("entropy", "distance", "largest", "on first", "on previous", "on itself")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call:
     """One attention call: which module made it, and every statistic of the weights of the heads watched.
 
@@ -43,7 +43,7 @@ class Call:
     heads: tuple[int, ...]
     shape: tuple[int, ...]  # (..., n_heads, T_q, T_k)
     spans: tuple[tuple[int, int], ...] | None  # of each sequence, its tokens that are not padding
-    statistics: Mapping[str, NDArray[Any]]
+    statistics: Mapping[str, NDArray[Any]]  # rows of padding are 0, lse −∞, top_key −1: `Seen.means` has none
     sinks: Floats | None  # (n_heads,) learned logits that take weight and are no key
     notes: tuple[str, ...]
     kept: AttentionMap | None
@@ -57,6 +57,13 @@ class Call:
         except KeyError:
             more = " top=8 keeps it" if name.startswith("top_") else f" it has {', '.join(self.statistics)}"
             raise AttributeError(f"the record of {self.module} has no {name!r};{more}") from None
+
+    def __repr__(self) -> str:
+        shape, has = " × ".join(map(str, self.shape)), ", ".join(self.statistics)
+        return (
+            f"<Call of {self.module or 'the model'} ({self.kind}): layer {self.layer}, {shape}; {has}"
+            f"{'; map' if self.kept is not None else ''}; {self.n_bytes:,} bytes>"
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,7 +97,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class HeadMeans:
-    """One head's statistics, each the mean over every query of every call that saw a key."""
+    """One head's statistics, each the mean, padding apart, over every query of every call that saw a key."""
 
     head: str
     module: str
@@ -180,7 +187,8 @@ class Seen(Displayable):
             (m.head, *(fixed(getattr(m, name)) for name in MEANS)) for m in means
         )
         caption = (
-            f"{len(self)} attention calls, {self.n_bytes:,} bytes; means over every query that sees a key"
+            f"{len(self)} attention calls, {self.n_bytes:,} bytes; means over every query that sees a key, "
+            "padding apart"
         )
         told = all(str(call.layer) in call.module.split(".") for call in self.calls)
         modules = {f"L{call.layer}": f"{call.module} ({call.kind}, {call.function})" for call in self.calls}
