@@ -100,7 +100,12 @@ def test_ctrl_c_keeps_what_was_printed(environment: dict[str, str]) -> None:
     ("words", "says"),
     [
         ([PROMPT, "--tokens", "0"], "0 is not in the range"),
-        ([PROMPT, "--tokens", "9000"], "it has to be 1 to 8189"),
+        ([PROMPT, "--tokens", "9000"], "--tokens is 9000; the prompt has 3 tokens and smollm2 reads 8192"),
+        (["--file", "over.txt"], "8201 tokens, smollm2 reads at most 8192; nothing was cut"),
+        (["--file", "full.txt"], "the prompt has 8192 tokens, as many as smollm2 reads: none can follow"),
+        ([PROMPT, "--top-k", "3"], "--top-k does nothing at temperature 0"),
+        ([PROMPT, "--top-p", "0.5", "--temperature", "0"], "--top-p does nothing at temperature 0"),
+        ([PROMPT, "--seed", "0"], "--seed does nothing at temperature 0"),
         ([PROMPT, "--temperature", "-1"], "-1"),
         ([PROMPT, "--top-p", "0"], "0"),
         ([" "], "the text is empty"),
@@ -108,7 +113,9 @@ def test_ctrl_c_keeps_what_was_printed(environment: dict[str, str]) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_wrong_usage_exits_2_and_says_what_is_wrong(run, words: list[str], says: str) -> None:
+def test_wrong_usage_exits_2_and_says_what_is_wrong(run, tmp_path: Path, words: list[str], says: str) -> None:
+    (tmp_path / "over.txt").write_text("river " * 8200, "utf-8")
+    (tmp_path / "full.txt").write_text(" river" * 8192, "utf-8")
     out, err = run(*words, code=2)
     assert says in err
     assert out == ""

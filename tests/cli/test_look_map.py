@@ -86,8 +86,8 @@ def test_json_and_csv_have_the_weights_of_the_window(run):
 def test_text_and_pictures_show_the_window(run):
     text = run("--head", "L1.H2", "--rows", "4:7", "--keys", "1:4").stdout
     assert f"{weights()[5, 2]:.3f}" in text
-    run("--head", "L1.H2", "--rows", "2:16", "-o", "map.svg")
-    assert "queries 2 to 15, keys 0 to 15" in Path("map.svg").read_text(encoding="utf-8")
+    run("--head", "L1.H2", "--rows", "2:15", "-o", "map.svg")
+    assert "queries 2 to 14, keys 0 to 14" in Path("map.svg").read_text(encoding="utf-8")
     run("--head", "L1.H2", "--head", "L0.*", "-o", "map.png")
     assert Path("map.png").read_bytes().startswith(b"\x89PNG")
 
@@ -105,6 +105,21 @@ def test_what_cannot_be_met_is_a_usage_error(run, words, message):
     ran = run(*words, fine=False)
     assert ran.exit_code == 2
     assert message in ran.stderr
+
+
+@pytest.mark.parametrize("name", ["map.xyz", "map.md", "map.tex", "map.py"])
+def test_an_ending_that_is_no_format_of_a_map_names_those_that_are(run, name):
+    ran = run("--head", "L1.H2", "-o", name, fine=False)
+    assert str(ran.exception) == (
+        f"-o {name}: its ending says no format of this command; use one of .csv .htm .html .json .png .svg "
+        ".txt, or --format"
+    )
+
+
+def test_the_json_of_rows_alone_has_the_keys_that_they_see(run):
+    found = json.loads(run("--head", "L1.H2", "--rows", "4:7", "--json").stdout)["map"]
+    assert (found["rows"], found["keys"]) == ([4, 7], [0, 7])
+    assert np.array_equal(found["weights"]["L1.H2"], weights()[4:7, :7])
 
 
 @pytest.mark.parametrize("words", [["--head", "L9.H0"], ["--head", "L1.H2", "--rows", "flood"]])

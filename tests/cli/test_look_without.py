@@ -89,8 +89,14 @@ def test_a_file_says_its_format_by_its_ending(run, tmp_path: Path) -> None:
         (["abc", "--head", "L1.H0"], "the model has 1"),
         (["abc", "--head", "first"], "names no head"),
         (["abc", "--head", "L0.H0", "--mode", "median"], "median"),
-        (["abc", "--all", "--by", "vectors"], "there is odds and loss to rank by"),
-        (["c", "--all", "--by", "loss"], "there is odds to rank by"),
+        (
+            ["abc", "--all", "--by", "vectors"],
+            "--by is 'vectors'; with this model and text heads are ranked by odds or loss",
+        ),
+        (
+            ["c", "--all", "--by", "loss"],
+            "--by is 'loss'; with this model and text heads are ranked by odds\n",
+        ),
         (["abcdefghij" * 2, "--all"], "reads at most 16"),
         (["--all"], "give the text once"),
     ],

@@ -49,7 +49,7 @@ def test_beyond_it_a_cell_is_the_largest_of_many():
     A = random(70, keys=1000)
     (picture,) = parts(A, Heatmap, [f"q{n}" for n in range(70)], size=16)
     np.testing.assert_array_equal(np.array(picture.values, np.float32), A.pooled(16, 16))
-    assert picture.caption == "each cell the largest of 5 × 63 weights"
+    assert (picture.caption, picture.pooled) == ("", (5, 63))
     assert picture.rows.ends == ("0 q0", "69 q69")
     assert picture.columns.ends == ("0", "999")
 
@@ -60,7 +60,7 @@ def test_of_a_very_large_map_only_some_queries_are_read(monkeypatch):
     A = random(200)
     (picture,) = parts(A, Heatmap, size=10)
     np.testing.assert_array_equal(np.array(picture.values, np.float32), A.pooled(10, 10, every=5))
-    assert picture.caption == "each cell the largest of 20 × 20 weights; one query in 5 is read"
+    assert (picture.caption, picture.pooled) == ("one query in 5 is read", (20, 20))
     (finer,) = parts(A, Heatmap, size=100)
     assert finer.caption.endswith("one query in 2 is read")
     assert len(finer.values) == 100

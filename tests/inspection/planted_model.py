@@ -12,6 +12,7 @@ import numpy as np
 from fake_model import FakeTokenizer
 
 from riverhead.core import attend
+from riverhead.transformer import Model
 
 PLANTED = ("previous-token", "duplicate", "induction", "sink", "local", "broad", "none")
 T_MOST, VOCABULARY, SHARP = 257, 127, 30.0
@@ -36,6 +37,8 @@ class PlantedModel:
             causal=True,
             attention=lambda layer: {"scale": 1.0, "causal": True, "window": None},
         )
+
+    check_length = Model.check_length
 
     def tokenize(self, text: str) -> list[int]:
         return self.tokenizer.ids(text)

@@ -205,6 +205,35 @@ def test_a_longer_text_alone_is_no_change(tmp_path: Path, plain: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("a", "b", "known", "said"),
+    [
+        (
+            "money bank grows",
+            "river bank flows",
+            (False, False),
+            "In A and B bank sees itself and the first",
+        ),
+        (
+            "the tall bank grows",
+            "river bank flows",
+            (True, False),
+            "In B bank sees itself and the first",
+        ),
+        ("the tall bank grows", "the old bank flows", (True, True), ""),
+    ],
+)
+def test_without_a_place_that_has_a_habit_no_head_follows_positions(
+    tmp_path: Path, plain: str, a: str, b: str, known: tuple[bool, bool], said: str
+) -> None:
+    found = compare(blind(tmp_path, keys_too=True), a, b, word="bank")
+    assert {tuple(off is not None for off in head.from_habit) for head in found.heads} == {known}
+    told = [note for note in found.notes if "no head can be said to follow positions" in note]
+    assert [note[: len(said)] for note in told] == ([said] if said else [])
+    says = {head.says for head in found.heads if head.alone < 0.5}
+    assert says <= ({"follows positions"} if all(known) else {"the same in both"})
+
+
+@pytest.mark.parametrize(
     ("change", "alone", "off", "says", "changed"),
     [
         (0.9, 0.5, 0.9, "too few in common", False),

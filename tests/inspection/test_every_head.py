@@ -19,6 +19,7 @@ from riverhead.inspection.every_head import Heads, heads
 from riverhead.inspection.habit import habit_of, silent
 from riverhead.inspection.labels import labels_of
 from riverhead.render import render
+from riverhead.scene import Table
 from riverhead.transformer import Model
 
 SHORT = "Nora sold it to Nora, it"
@@ -235,9 +236,21 @@ def test_a_sheet_says_how_many_heads_have_each_label_and_how_many_are_shown(few_
     assert "Shown" not in str(few_heads.scene(None))
 
 
+def test_that_labels_are_from_plain_text_stands_where_the_labels_stand(few_heads: Heads) -> None:
+    (table,) = (
+        part for part in few_heads.scene().parts if isinstance(part, Table) and part.columns[0] == "head"
+    )
+    assert table.columns[1] == "label"
+    assert table.caption == "label: what the head does in plain text; the numbers are of this text"
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("one", r"1 token; .* 2 to 511"), ("it " * 600, "601 tokens; .* 2 to 511"), (5, "has to be a str")],
+    [
+        ("one", "the text has 1 token; heads are looked at in 2 or more: give a longer text$"),
+        ("it " * 600, "^601 tokens, fake reads at most 511; nothing was cut: give a shorter text$"),
+        (5, "has to be a str"),
+    ],
     ids=["one token", "beyond the context", "no text"],
 )
 def test_what_cannot_be_read_is_said_and_nothing_is_run(bare: FakeModel, text: str, says: str) -> None:

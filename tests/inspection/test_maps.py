@@ -177,8 +177,24 @@ def test_a_large_window_shows_the_largest_weight_of_each_cell():
         for a, b in zip(edges[0], edges[0][1:], strict=False)
     ]
     assert np.array(picture.values) == pytest.approx(np.array(expected))
-    assert picture.caption == "queries 3 to 73, keys 5 to 23; each cell the largest of 5 × 2 weights"
+    assert (picture.caption, picture.pooled) == ("queries 3 to 73, keys 5 to 23", (5, 2))
     assert picture.rows.ends == ("3 t3", "73 t73")
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("windows", [(None, None), (1, 1), (5, 3), (5, None), (29, 29)])
+def test_without_keys_they_are_those_that_the_rows_see(causal, windows):
+    heads = [drawn(name=f"L{n}.H0", causal=causal, window=w) for n, w in enumerate(windows)]
+    found = maps(13, *heads)
+    for rows in (range(13), range(6, 9), range(12, 13)):
+        seen = [j for j in range(13) if any(head.sees(i, j) for head in heads for i in rows)]
+        assert list(found.seen(rows)) == seen
+        cut = found.cut(rows)
+        assert {name: weights.shape for name, weights in cut.items()} == {
+            head.name: (len(rows), len(seen)) for head in heads
+        }
+        matrix = found.scene(rows).parts[1]
+        assert matrix.columns[-1] == f"t{seen[-1]}" if isinstance(matrix, Matrix) else True
 
 
 def test_labelled_cells_are_numbered_from_the_windows_first():

@@ -174,7 +174,7 @@ def test_a_text_of_one_token_has_odds_and_no_loss(llama: Model) -> None:
     assert effect.kl_nats > 0
     assert ranking.measured == ("odds",)
     assert "loss, nats" not in render(effect.scene(), "text")
-    with pytest.raises(InputError, match="by is 'loss', and of this model and text there is odds to rank by"):
+    with pytest.raises(InputError, match=r"by is 'loss'; with this model and text heads are ranked by odds$"):
         ranking.by("loss")
 
 

@@ -94,9 +94,16 @@ def test_labels_that_have_to_be_spelled_out_leave_room_for_the_map():
 
 def test_a_map_too_wide_for_the_window_shows_the_largest_of_several_and_says_so():
     shown = lines(square(40), width=34)
-    assert "each shade the largest of 2 × 2" in " ".join(shown)
+    assert "each shade is the largest of 2 × 2 numbers" in " ".join(" ".join(shown).split())
     assert max(map(len, shown)) <= 34
     assert [line[5 + n] for n, line in enumerate(shown[:20])] == ["█"] * 20
+
+
+def test_a_map_pooled_before_and_again_says_once_what_a_shade_is():
+    part = Heatmap(square(40).values, Axis("query"), Axis("key"), pooled=(50, 25))
+    sheet = " ".join(" ".join(lines(part, width=34)).split())
+    assert "each shade is the largest of 100 × 50 numbers" in sheet
+    assert sheet.count("largest of") == 1
 
 
 def test_a_large_number_is_never_lost_by_pooling():

@@ -107,7 +107,7 @@ def test_draws_have_the_odds_of_the_paper(sampling: Sampling, odds: list[float])
     [
         (
             {"max_tokens": 0},
-            "max_tokens is 0; the prompt has 1 tokens and tiny reads 29: it has to be 1 to 28",
+            "max_tokens is 0; the prompt has 1 token and tiny reads 29: it has to be 1 to 28",
         ),
         ({"max_tokens": 29}, "it has to be 1 to 28"),
         ({"temperature": -1}, "temperature is -1, it has to be 0 or more"),
@@ -122,6 +122,18 @@ def test_draws_have_the_odds_of_the_paper(sampling: Sampling, odds: list[float])
 def test_what_cannot_be_generated_is_said_at_once(llama: Model, options: dict, words: str) -> None:
     with pytest.raises(InputError, match=words):
         llama.generate("a", **options)  # not at the first token
+
+
+@pytest.mark.parametrize(
+    ("n", "words"),
+    [
+        (30, "^30 tokens, tiny reads at most 29; nothing was cut: give a shorter text$"),
+        (29, "^the prompt has 29 tokens, as many as tiny reads: none can follow"),
+    ],
+)
+def test_a_prompt_that_leaves_no_room_is_said_to_be_too_long(llama: Model, n: int, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        llama.generate("a" * n)
 
 
 @pytest.mark.parametrize("prompt", ["", []])

@@ -60,7 +60,7 @@ def compare(texts: tuple[str, ...], files: tuple[str, ...], **asked: Any) -> Non
     """
     source = click.get_current_context().get_parameter_source("format")
     chosen = source is not click.core.ParameterSource.DEFAULT
-    output = output_of(asked["format"], asked["output"], "riverhead.look.compare/1", chosen=chosen)
+    output = output_of(asked["format"], asked["output"], "riverhead.look.compare/1", FORMATS, chosen=chosen)
     read = [read_text(text, None) for text in texts] + [read_text(None, file) for file in files]
     wanted = 1 if asked["beside"] else 2
     if len(read) != wanted:

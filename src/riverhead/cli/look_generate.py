@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -49,13 +50,17 @@ def generate(text: str | None, file: str | None, **asked: Any) -> None:
     kv head for every head (MHA), or with one for all (MQA). The model's end token ends it.
     """
     from riverhead.inspection.generation import continuation, watch_generation
+    from riverhead.transformer.generate import check_room, prompt_ids
 
-    source = click.get_current_context().get_parameter_source("format")
-    chosen = source is not click.core.ParameterSource.DEFAULT
-    output = output_of(asked["format"], asked["output"], "riverhead.look.generate/1", chosen=chosen)
+    given = click.get_current_context().get_parameter_source
+    _refuse_what_would_be_ignored(asked["temperature"], given)
+    chosen = given("format") is not click.core.ParameterSource.DEFAULT
+    output = output_of(asked["format"], asked["output"], "riverhead.look.generate/1", FORMATS, chosen=chosen)
     text = read_text(text, file)
     model = opened(asked["name"], yes=asked["yes"], offline=asked["offline"])
     prompt = [{"role": "user", "content": text}] if asked["chat"] else text
+    model.unembedding()  # or it predicts nothing
+    check_room(model, prompt_ids(model, prompt), asked["tokens"], "--tokens")
     sampling = {name: asked[name] for name in ("temperature", "top_k", "top_p", "seed", "stop")}
     steps = []
     with working() as hear:
@@ -68,3 +73,18 @@ def generate(text: str | None, file: str | None, **asked: Any) -> None:
     scene = made.summary() if output.at_once else made.scene()
     output.page("generation", scene, made.to_dict(), rows=made.rows())
     output.close()
+
+
+OF_DRAWS = ("top_k", "top_p", "seed")
+
+
+def _refuse_what_would_be_ignored(temperature: float, given: Callable[[str], Any]) -> None:
+    if temperature:
+        return
+    for name in OF_DRAWS:
+        if given(name) is not click.core.ParameterSource.DEFAULT:
+            option = "--" + name.replace("_", "-")
+            raise click.UsageError(
+                f"{option} does nothing at temperature 0, where the likeliest token is taken: give "
+                "--temperature, or leave it out"
+            )

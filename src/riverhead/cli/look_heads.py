@@ -79,7 +79,7 @@ def heads(
     if top is not None and every:
         raise click.UsageError("--top and --all cannot both be met: ask for one at a time")
     chosen = click.get_current_context().get_parameter_source("format") != click.core.ParameterSource.DEFAULT
-    out = output_of(format, output, "riverhead.look.heads/1", chosen=chosen)
+    out = output_of(format, output, "riverhead.look.heads/1", FORMATS, chosen=chosen)
     text = read_text(text, file)
 
     from riverhead.inspection.every_head import SHOWN

@@ -42,7 +42,7 @@ Examples:
     help="A head; L16.* is a layer, all is all. May be given several times.",
 )
 @click.option("--rows", metavar="100:160", help="These queries alone: numbers from 0, or a word.")
-@click.option("--keys", metavar="90:160", help="These keys alone: numbers from 0, or a word.")
+@click.option("--keys", metavar="90:160", help="These keys alone; else those that the rows see.")
 @click.option("--size", type=click.IntRange(1, 256), help="Shades along a side (64 in text, 256 drawn).")
 @click.option(
     "--precision",
@@ -63,7 +63,7 @@ def map_(text: str | None, file: str | None, heads: tuple[str, ...], **asked: An
 
     source = click.get_current_context().get_parameter_source("format")
     chosen = source is not click.core.ParameterSource.DEFAULT
-    output = output_of(asked["format"], asked["output"], "riverhead.look.map/1", chosen=chosen)
+    output = output_of(asked["format"], asked["output"], "riverhead.look.map/1", FORMATS, chosen=chosen)
     _refuse_what_would_be_ignored(output.format, asked)
     text = read_text(text, file)
     model = opened(asked["name"], yes=asked["yes"], offline=asked["offline"])
@@ -106,7 +106,8 @@ def _page(maps: HeadMaps, precision: Precision | None, path: Path | None) -> Non
 
 def _window(maps: HeadMaps, rows: range | None, keys: range | None, size: int | None, output: Output) -> None:
     data, listed = None, []
-    rows, keys = rows or range(len(maps.tokens)), keys or range(len(maps.tokens))
+    rows = rows or range(len(maps.tokens))
+    keys = keys or maps.seen(rows)
     if output.format in ("json", "csv"):
         cut = {name: weights.tolist() for name, weights in maps.cut(rows, keys).items()}
         sides = {"rows": [rows.start, rows.stop], "keys": [keys.start, keys.stop]}

@@ -63,7 +63,7 @@ def without(text: str | None, file: str | None, heads: tuple[str, ...], every: b
     chosen = (
         click.get_current_context().get_parameter_source("format") is not click.core.ParameterSource.DEFAULT
     )
-    output = output_of(asked["format"], asked["output"], "riverhead.look.without/1", chosen=chosen)
+    output = output_of(asked["format"], asked["output"], "riverhead.look.without/1", FORMATS, chosen=chosen)
     text = read_text(text, file)
     model = opened(asked["name"], yes=asked["yes"], offline=asked["offline"])
     if every:
@@ -86,7 +86,7 @@ def _rank(model: Model, text: str, asked: dict[str, Any], output: Output) -> Non
     from riverhead.inspection.ranking import chosen, measured
 
     n_tokens, n_heads = len(model.tokenize(text)), model.config.n_layers * model.config.n_heads
-    by = chosen(asked["by"], measured(model.config.predicts, n_tokens))
+    by = chosen(asked["by"], measured(model.config.predicts, n_tokens), "--by")
     if (work := rank_tokens(model.config, n_tokens)) > LONG_TOKENS:
         say(f"{n_heads} heads, each off in turn: as much work as reading {work:,} tokens")
     with _bar() as progress:

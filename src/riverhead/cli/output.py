@@ -124,11 +124,11 @@ def _print(scene: Scene, first: bool) -> None:
     terminal.show(scene, console)
 
 
-def output_of(format: str, path: Path | None, schema: str, *, chosen: bool) -> Output:
+def output_of(format: str, path: Path | None, schema: str, formats: Sequence[str], *, chosen: bool) -> Output:
     """Return where pages go, checked before any work; a file's ending says the format if none was chosen."""
     path = None if path == Path("-") else path
     if path is not None and not chosen and not is_special(path):
-        format = format_of(path)
+        format = format_of(path, formats)
     check(path, format)
     return Output(format, path, schema)
 
@@ -190,14 +190,16 @@ def check(path: Path | None, format: str) -> None:
         raise FileNotFoundError(f"-o {path}: there is no folder {path.parent}")
 
 
-def format_of(path: Path) -> str:
-    """Return the format that a file's ending says.
+def format_of(path: Path, formats: Sequence[str]) -> str:
+    """Return which of a command's ``formats`` a file's ending says; `InputError` where it says none of them.
 
     >>> format_of(Path("board.svg"), ("text", "svg"))
     'svg'
     """
-    try:
-        return SUFFIXES[path.suffix.lower()]
-    except KeyError:
-        endings = " ".join(sorted(SUFFIXES))
-        raise InputError(f"-o {path}: its ending says no format; use one of {endings}, or --format") from None
+    found = SUFFIXES.get(path.suffix.lower(), "")
+    if found not in formats:
+        endings = " ".join(ending for ending, format in SUFFIXES.items() if format in formats)
+        raise InputError(
+            f"-o {path}: its ending says no format of this command; use one of {endings}, or --format"
+        )
+    return found

@@ -78,7 +78,9 @@ def plan(
     asked = {name for name in context.params if context.get_parameter_source(name) is COMMANDLINE}
     if listing and (asked := asked - {"listing", "full", "format", "output"}):
         raise click.UsageError(f"--list lists what a NAME can be: leave out {', '.join(sorted(asked))}")
-    out = output_of(format, output, f"riverhead.plan{'.list' if listing else ''}/1", chosen="format" in asked)
+    out = output_of(
+        format, output, f"riverhead.plan{'.list' if listing else ''}/1", FORMATS, chosen="format" in asked
+    )
     if out.format in PICTURES and part is not None:
         raise InputError(f"--part {part} has no picture: {out.format} holds the plot of the whole plan")
     if listing:

@@ -82,7 +82,9 @@ def show(text: str | None, file: str | None, vectors: Path | None, **asked: Any)
 
     given = {name for name in asked if _was_given(name)}
     _refuse_what_would_be_ignored(given | ({"vectors"} if vectors else set()))
-    output = output_of(asked["format"], asked["output"], "riverhead.show/1", chosen="format" in given)
+    output = output_of(
+        asked["format"], asked["output"], "riverhead.show/1", FORMATS, chosen="format" in given
+    )
     if vectors is None or text is not None or file is not None:
         text = read_text(text, file)
     pages.make(text, vectors, SimpleNamespace(**asked, asks_model=bool(given & MODEL)), output)

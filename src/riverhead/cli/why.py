@@ -45,7 +45,7 @@ def why(name: str | None, seed: int, thorough: bool, format: str, output: Path |
     status 1 says that a prediction did not hold: it is shown as it is, never drawn again.
     """
     chosen = click.get_current_context().get_parameter_source("format") != click.core.ParameterSource.DEFAULT
-    out = output_of(format, output, "riverhead.why/1", chosen=chosen)
+    out = output_of(format, output, "riverhead.why/1", FORMATS, chosen=chosen)
 
     from riverhead.experiments import EXPERIMENTS, prepare
 

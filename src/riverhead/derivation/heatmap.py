@@ -84,9 +84,8 @@ def _drawn(A: AttentionMap, rows: Axis, columns: Axis, size: int, cells: int) ->
     every = max(1, min(T_q * T_k // cells, T_q // size))
     picture = A.pooled(size, size, every=every)
     tall, wide = (-(-T // cells) for T, cells in zip(A.shape, picture.shape, strict=True))
-    caption = f"each cell the largest of {tall:,} × {wide:,} weights" if tall * wide > 1 else ""
-    caption += f"; one query in {every} is read" if every > 1 else ""
-    return Heatmap(tuple(map(tuple, picture.tolist())), rows, columns, caption)
+    caption = f"one query in {every} is read" if every > 1 else ""
+    return Heatmap(tuple(map(tuple, picture.tolist())), rows, columns, caption, pooled=(tall, wide))
 
 
 def _means(A: AttentionMap, heads: list[Head]) -> list[Part]:

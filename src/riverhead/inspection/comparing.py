@@ -134,6 +134,12 @@ def _about_places(laid: LaidOver, n_listed: int) -> Iterator[str]:
             f"{first_a} and {first_b} are first tokens, on which many heads put what they need nowhere else: "
             "the same word before both, as The, tells more"
         )
+    none = [name for name, off in zip("AB", laid.from_habit, strict=True) if np.isnan(off).all()]
+    if none:
+        yield (
+            f"In {' and '.join(none)} {a.word.text} sees itself and the first token alone, which have no "
+            "habit: no head can be said to follow positions"
+        )
     alone = [int(((of >= 0) & (other < 0)).sum()) for of, other in (laid.keys, laid.keys[::-1])]
     for name, n in zip("AB", alone, strict=True):
         if n:

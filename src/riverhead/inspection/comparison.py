@@ -65,16 +65,17 @@ class HeadChange:
 
     ``change`` is the total variation ½ Σ|p − q| over the places both texts have, each row scaled to sum to 1
     there; ``alone`` the weight on places that one text alone has, the larger of both; ``from_habit`` the same
-    sum ½ Σ|w − habit| of each text over the keys that have a habit. ``says`` and ``changed`` follow from
-    labels.toml. ``weights`` and ``habit`` are of each text, by place; ``moved`` is the index of the one whose
-    weight differs most, the first token and the word itself apart if there is any other.
+    sum ½ Σ|w − habit| of each text over the keys that have a habit, None where none has one. ``says`` and
+    ``changed`` follow from labels.toml. ``weights`` and ``habit`` are of each text, by place; ``moved`` is
+    the index of the one whose weight differs most, the first token and the word itself apart if there is any
+    other.
     """
 
     head: str
     at: tuple[int, int]
     change: float
     alone: float
-    from_habit: tuple[float, float]
+    from_habit: tuple[float | None, float | None]
     says: str
     changed: bool
     moved: int

@@ -27,6 +27,7 @@ ON_A_SHEET = (  # what matters most first: a terminal may have room for no more
     *("surprise", "first", "last", "previous", "next", "self", "near", "duplicate", "induction"),
     *("entropy", "distance"),
 )
+ABOUT_LABELS = "label: what the head does in plain text; the numbers are of this text"
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class Heads(Displayable):
     def _table(self, rows: tuple[HeadRow, ...]) -> Table:
         columns = [name for name in ON_A_SHEET if any(row.number(name) is not None for row in self.rows)]
         cells = tuple((row.name, row.label, *(_cell(row, name) for name in columns)) for row in rows)
-        return Table(("head", "label", *columns), cells)
+        return Table(("head", "label", *columns), cells, ABOUT_LABELS)
 
 
 def heads(
@@ -130,11 +131,12 @@ def heads(
     Raises `InputError` for a text of fewer than two tokens, or of more than the model reads.
     """
     model, text, ids, off = _read(read, text)
-    if not 2 <= len(ids) <= model.config.context_length:
+    if len(ids) < 2:
         raise InputError(
-            f"the text has {len(ids)} token{'s' * (len(ids) != 1)}; heads are looked at in 2 to "
-            f"{model.config.context_length}, as many as {model.name} reads; nothing was cut"
+            f"the text has {len(ids)} token{'s' * (len(ids) != 1)}; heads are looked at in 2 or more: "
+            "give a longer text"
         )
+    model.check_length(len(ids))
     labels, habit = labels_of(model, say), habit_of(model, len(ids), say)
     say(f"reading {len(ids):,} tokens")
     means = head_means(model, np.array(ids, np.intp), habit, off=off, progress=progress)
@@ -191,10 +193,7 @@ def _notes(model: Model, means: HeadMeans, T: int, n_off: int) -> Iterator[str]:
     )
     if n_off:
         yield f"{n_off} head{'s are' if n_off > 1 else ' is'} switched off"
-    yield (
-        "label: what the head does in plain text (duplicate, induction and entropy_share: in a passage that "
-        "stands there twice); the numbers are of this text"
-    )
+    yield "A label's duplicate, induction and entropy_share: in plain text that stands there twice"
     yield f"All of it is about this model, {model.title}, not about language"
 
 

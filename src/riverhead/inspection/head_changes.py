@@ -62,8 +62,9 @@ class LaidOver:
     def head(self, at: tuple[int, int], listed: list[int]) -> HeadChange:
         """Return what one head does, its weights on the places ``listed``."""
         change, alone = float(self.change[at]), float(self.alone[at])
-        off_a, off_b = (float(off[at]) for off in self.from_habit)
-        facts = {"change": change, "alone": alone, "from_habit": max(off_a, off_b)}
+        off_a, off_b = _row(np.array([off[at] for off in self.from_habit]))
+        farther = None if off_a is None or off_b is None else max(off_a, off_b)
+        facts = {"change": change, "alone": alone, "from_habit": farther}
         rule = first_that_holds(rules("change"), facts)
         rows = [_row(x[at][listed]) for x in (*self.weights, *self.habit)]
         return HeadChange(
@@ -141,9 +142,10 @@ def _known(habit: Floats) -> Wide:
 
 
 def _from_habit(word: OneWord) -> Wide:
-    """½ Σ|w − habit| over the keys that have a habit, (n_layers, H)."""
-    off: Wide = np.nansum(np.abs(word.weights - _known(word.habit)), axis=-1) / 2
-    return off
+    """½ Σ|w − habit| over the keys that have a habit, (n_layers, H); NaN where none has one."""
+    habit = _known(word.habit)
+    off: Wide = np.nansum(np.abs(word.weights - habit), axis=-1) / 2
+    return np.where(np.isnan(habit).all(axis=-1), np.nan, off)
 
 
 def _row(values: Wide) -> Row:

@@ -71,12 +71,21 @@ class HeadMaps(Displayable):
         whose = self.heads[0].name if len(self.heads) == 1 else f"{len(self.heads)} heads"
         return f"{whose} of {self.model}, {len(self.tokens):,} tokens"
 
+    def seen(self, rows: range) -> range:
+        """Return the keys that a query of ``rows`` sees in any of the heads, from the first to the last."""
+        T = len(self.tokens)
+        reach = [T if head.window is None else head.window - 1 for head in self.heads]
+        ahead = [0 if head.causal else n for head, n in zip(self.heads, reach, strict=True)]
+        return range(max(rows.start - max(reach), 0), min(rows.stop + max(ahead), T))
+
     def scene(self, rows: range | None = None, keys: range | None = None, size: int = 64) -> Scene:
         """Lay out a window of each map: its weights up to 12 × 12, else at most ``size`` × ``size`` shades.
 
-        A shade stands for the largest of the weights that fall into it.
+        A shade stands for the largest of the weights that fall into it. Without ``keys`` they are those that
+        a query of ``rows`` sees.
         """
-        rows, keys = rows or range(len(self.tokens)), keys or range(len(self.tokens))
+        rows = rows or range(len(self.tokens))
+        keys = keys or self.seen(rows)
         parts: list[Part] = []
         for head in self.heads:
             if len(self.heads) > 1:
@@ -93,9 +102,8 @@ class HeadMaps(Displayable):
             return Matrix(Symbol("A"), down.labels, across.labels, cells, shade=True)
         picture = _picture(A, rows, keys, size)
         tall, wide = (-(-len(side) // n) for side, n in zip((rows, keys), picture.shape, strict=True))
-        pooled = f"; each cell the largest of {tall} × {wide} weights" if tall * wide > 1 else ""
-        caption = f"queries {_ends(rows)}, keys {_ends(keys)}{pooled}"
-        return Heatmap(tuple(map(tuple, picture.tolist())), down, across, caption)
+        caption = f"queries {_ends(rows)}, keys {_ends(keys)}"
+        return Heatmap(tuple(map(tuple, picture.tolist())), down, across, caption, pooled=(tall, wide))
 
     def _axis(self, name: str, side: range, size: int) -> Axis:
         if len(side) <= max(size, NUMBERS):
@@ -106,9 +114,11 @@ class HeadMaps(Displayable):
     def cut(self, rows: range | None = None, keys: range | None = None) -> dict[str, NDArray[np.float64]]:
         """Return the weights of a window of each map (n, m), by head; a hidden one is 0.
 
-        Raises `InputError` where they are more than 262,144.
+        Without ``keys`` they are those that a query of ``rows`` sees. Raises `InputError` where the weights
+        are more than 262,144.
         """
-        rows, keys = rows or range(len(self.tokens)), keys or range(len(self.tokens))
+        rows = rows or range(len(self.tokens))
+        keys = keys or self.seen(rows)
         if (n := len(self.heads) * len(rows) * len(keys)) > LISTED:
             raise InputError(
                 f"the window has {n:,} weights, at most {LISTED:,} are written out: "

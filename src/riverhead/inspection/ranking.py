@@ -114,10 +114,10 @@ def measured(predicts: bool, n_tokens: int) -> tuple[By, ...]:
     return ("odds", "loss") if n_tokens > 1 else ("odds",)
 
 
-def chosen(by: By | None, measured: tuple[By, ...]) -> By:
-    """Return what to rank by, the first of ``measured`` by default; raise `InputError` for anything else."""
+def chosen(by: By | None, measured: tuple[By, ...], asked: str = "by") -> By:
+    """Return what to rank by, by default the first of ``measured``; raise `InputError` for what is none."""
     if by is not None and by not in measured:
         raise InputError(
-            f"by is {by!r}, and of this model and text there is {' and '.join(measured)} to rank by"
+            f"{asked} is {by!r}; with this model and text heads are ranked by {' or '.join(measured)}"
         )
     return by or measured[0]

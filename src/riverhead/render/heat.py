@@ -22,7 +22,7 @@ class Shades:
 
     shares: list[list[float]]
     peak: float  # the number that has the full shade
-    of: tuple[int, int]  # the rows and columns that one cell stands for: it shows the largest of them
+    of: tuple[int, int]  # the rows and columns of numbers that one shade is the largest of
 
     @property
     def size(self) -> tuple[int, int]:
@@ -44,9 +44,9 @@ class Shades:
         return significant(self.peak * share**2, 2).text
 
     def note(self) -> str:
-        """Return what a cell is, where it is more than one number."""
+        """Return what a shade stands for, where it is more than one number."""
         rows, columns = self.of
-        return f"each shade the largest of {rows} × {columns}" if rows * columns > 1 else ""
+        return f"each shade is the largest of {rows:,} × {columns:,} numbers" if rows * columns > 1 else ""
 
 
 def shades(part: Heatmap, rows: int, columns: int) -> Shades:
@@ -71,8 +71,9 @@ def shades(part: Heatmap, rows: int, columns: int) -> Shades:
         ]
         for i in range(0, n, tall)
     ]
+    of = (tall * part.pooled[0], wide * part.pooled[1])
     peak = max((x for row in values for x in row if math.isfinite(x)), default=0.0)
-    return Shades([[_share(x, peak) for x in row] for row in values], max(peak, 0.0), (tall, wide))
+    return Shades([[_share(x, peak) for x in row] for row in values], max(peak, 0.0), of)
 
 
 def _largest(numbers: Iterable[float]) -> float:

@@ -116,12 +116,16 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Heatmap:
-    """Numbers from 0 up as shades, the largest the darkest; rows go down, columns to the right."""
+    """Numbers from 0 up as shades, the largest the darkest; rows go down, columns to the right.
+
+    Each of ``values`` is the largest of ``pooled`` (rows, columns) numbers.
+    """
 
     values: tuple[tuple[float, ...], ...]
     rows: Axis
     columns: Axis
     caption: str = ""
+    pooled: tuple[int, int] = (1, 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,22 @@ def prompt_ids(model: Model, prompt: Prompt) -> list[int]:
     return model.tokenizer.ids(render_chat(model, prompt), add_bos=False)  # a template writes its own
 
 
+def check_room(model: Model, ids: Sequence[int], n_tokens: int, asked: str = "max_tokens") -> None:
+    """Raise `InputError`, naming ``asked``, where ``n_tokens`` cannot follow the prompt ``ids``."""
+    model.check_length(len(ids))
+    room = model.config.context_length - len(ids)
+    if not room:
+        raise InputError(
+            f"the prompt has {len(ids)} tokens, as many as {model.name} reads: none can follow; "
+            "nothing was cut: give a shorter text"
+        )
+    if not 1 <= n_tokens <= room:
+        raise InputError(
+            f"{asked} is {n_tokens}; the prompt has {len(ids)} token{'s' * (len(ids) != 1)} and {model.name} "
+            f"reads {model.config.context_length}: it has to be 1 to {room}"
+        )
+
+
 def generate(
     model: Model,
     prompt: Prompt,
@@ -102,12 +118,7 @@ def generate(
     sampling = Sampling(temperature, top_k, top_p)
     model.unembedding()  # or it predicts nothing
     ids = prompt_ids(model, prompt)
-    room = model.config.context_length - len(ids)
-    if not 1 <= count("max_tokens", max_tokens, 0) <= room:
-        raise InputError(
-            f"max_tokens is {max_tokens}; the prompt has {len(ids)} tokens and {model.name} reads "
-            f"{model.config.context_length}: it has to be 1 to {max(room, 0)}"
-        )
+    check_room(model, ids, count("max_tokens", max_tokens, 0))
     stops = {model.tokenizer.id_of(text) for text in stop} | {model.tokenizer.eos_id}
     random = np.random.default_rng(count("seed", seed, 0))
     reads = partial(model.run, cache=model.new_cache() if cache is None else cache, see=see)

@@ -214,17 +214,21 @@ class Model:
             )
         return self.weights.W_vocab
 
+    def check_length(self, n_tokens: int) -> None:
+        """Raise `InputError` where ``n_tokens`` are more than the model reads."""
+        if n_tokens > self.config.context_length:
+            raise InputError(
+                f"{n_tokens} tokens, {self.name} reads at most {self.config.context_length}; "
+                "nothing was cut: give a shorter text"
+            )
+
     def _checked(self, token_ids: npt.ArrayLike, n_before: int) -> npt.NDArray[np.int64]:
         ids = np.asarray(token_ids)
         if ids.ndim != 2 or ids.dtype.kind not in "iu" or not ids.size:
             raise InputError(
                 f"token_ids is {ids.dtype} {ids.shape}, it has to be whole numbers (B, T), none of them 0"
             )
-        if (n_tokens := n_before + ids.shape[1]) > self.config.context_length:
-            raise InputError(
-                f"{n_tokens} tokens, {self.name} reads at most {self.config.context_length}; "
-                "nothing was cut: give a shorter text"
-            )
+        self.check_length(n_before + ids.shape[1])
         if ids.min() < 0 or ids.max() >= self.config.vocab_size:
             raise InputError(
                 f"token ids run from {ids.min()} to {ids.max()}, {self.name} has 0 to "
