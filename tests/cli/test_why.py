@@ -120,4 +120,14 @@ def test_an_ending_that_says_no_format_is_refused_before_anything_is_measured(
     monkeypatch.setattr(order, "measure", lambda *_: pytest.fail("measured"))
     with pytest.raises(InputError, match="says no format"):
         run("order", "-o", "order.xyz")
-    run("order", "--seed", "-1", code=2)
+
+
+@pytest.mark.parametrize("seed", ["x", "-1", "1.5"])
+def test_a_seed_that_is_none_is_refused_with_what_there_are(run, seed: str) -> None:
+    page = run("order", "--seed", seed, code=2)
+    assert f"'{seed}' is no seed; give a whole number, 0 or more" in " ".join(page.split())
+
+
+@pytest.mark.parametrize("words", [("--seed", "3"), ("--seed", "0"), ("--thorough",)])
+def test_how_to_measure_is_refused_where_nothing_is_measured(run, words: tuple[str, ...]) -> None:
+    assert f"{words[0]} is for an experiment: give its NAME" in run(*words, code=2)

@@ -81,6 +81,15 @@ def test_a_cache_of_wrong_keys_is_found_out(monkeypatch: pytest.MonkeyPatch) -> 
     assert failed(measure("cache")) == {"outputs"}
 
 
+def test_keys_and_values_in_float32_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Single(KVCache):
+        def append(self, k, v):
+            return super().append(*(np.asarray(each, np.float32).astype(np.float64) for each in (k, v)))
+
+    monkeypatch.setattr(cache, "KVCache", Single)
+    assert failed(measure("cache")) == {"outputs"}
+
+
 def test_progress_goes_up_and_says_what_is_done() -> None:
     told: list[tuple[float, str]] = []
     measure("cache", progress=lambda fraction, doing: told.append((fraction, doing)))

@@ -90,6 +90,23 @@ def test_a_query_turned_to_the_subjects_place_is_right_on_every_sentence():
     np.testing.assert_allclose(asked.weights[:, 0, KNOWN.subject_place], expected, rtol=1e-12)
 
 
+def test_one_matrix_for_looking_and_being_found_does_as_well():
+    """Its scores are symmetric; what it takes is a match that is learned."""
+    place = len(KNOWN.vocabulary) + KNOWN.subject_place
+    shared = np.zeros((KNOWN.d_model, 1))  # the word and the subject's place to one direction
+    shared[[KNOWN.vocabulary.index(KNOWN.frame[-1]), place], 0] = 0.7, 3 * 0.7
+    W = {"W_q": shared, "W_k": shared, "W_v": np.eye(KNOWN.d_model)}
+    W["W_o"] = np.zeros((KNOWN.d_model, len(KNOWN.senses)))
+    for sense, nouns in enumerate(KNOWN.nouns.values()):
+        W["W_o"][[KNOWN.vocabulary.index(noun) for noun in nouns], sense] = 1
+    x, senses = context._arrays(KNOWN, KNOWN.all)
+    scores = x @ shared @ shared.T @ x.swapaxes(-1, -2)
+    np.testing.assert_array_equal(scores, scores.swapaxes(-1, -2))
+    asked, _ = last_token_asks(x, W)
+    np.testing.assert_array_equal(asked.weights[:, 0].argmax(axis=-1), KNOWN.subject_place)
+    np.testing.assert_array_equal(asked.y.argmax(axis=-1), senses)
+
+
 def test_words_and_places_are_at_right_angles_and_the_subject_says_the_sense():
     for subject, other in KNOWN.all[::17]:
         x = KNOWN.vectors(subject, other)

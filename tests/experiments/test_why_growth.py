@@ -45,6 +45,21 @@ def test_other_outputs_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert failed(measure("growth")) == {"outputs"}
 
 
+def test_a_mixing_a_little_too_sharp_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growth, "attend", lambda q, k, v, top: attend(1.01 * q, k, v, top=top))
+    assert failed(measure("growth")) == {"outputs"}
+
+
+def test_the_mean_of_the_values_would_fail_at_most_entries() -> None:
+    (high,) = (each.high for each in growth.prepare().predictions if each.name == "outputs")
+    T, rng = LENGTHS[-1], np.random.default_rng(3)
+    q, k = rng.uniform(-1, 1, (2, T, growth.D))
+    v = rng.uniform(0, 1, (T, growth.D))
+    off = float(np.median(np.abs(attention(q, k, v).out - v.mean(axis=0))))
+    # an output is off its mean as 1/√T, the bound as √T: from T to LAST each moves by √(LAST/T)
+    assert off * T / growth.LAST > high
+
+
 def test_more_that_is_kept_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "attend", lambda q, k, v, top: attend(q, k, v, top=top + 1))
     assert failed(measure("growth")) == {"kept"}

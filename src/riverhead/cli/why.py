@@ -31,9 +31,27 @@ Examples:
 """
 
 
+def _seed(value: str) -> int:
+    """Read a whole number, 0 or more."""
+    try:
+        seed = int(value)
+    except ValueError:
+        seed = -1
+    if seed < 0:
+        raise click.BadParameter(f"{value!r} is no seed; give a whole number, 0 or more")
+    return seed
+
+
 @click.command(epilog=EXAMPLES)
 @click.argument("name", required=False)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Another draw of numbers.")
+@click.option(
+    "--seed",
+    type=_seed,
+    metavar="INTEGER",
+    default=0,
+    show_default=True,
+    help="Another draw of numbers, 0 or more.",
+)
 @click.option("--thorough", is_flag=True, help="More of everything, in minutes rather than seconds.")
 @format_option(*FORMATS)
 @output_option
@@ -50,6 +68,7 @@ def why(name: str | None, seed: int, thorough: bool, format: str, output: Path |
     from riverhead.experiments import EXPERIMENTS, prepare
 
     if name is None:
+        _refuse_without_a_name()
         _list(out)
         return
     names = tuple(EXPERIMENTS) if name == "all" else (name,)
@@ -61,6 +80,14 @@ def why(name: str | None, seed: int, thorough: bool, format: str, output: Path |
     out.close()
     if not all(result.agrees for result in results):
         raise click.exceptions.Exit(1)
+
+
+def _refuse_without_a_name() -> None:
+    """Refuse what says how to measure where nothing is measured."""
+    ctx = click.get_current_context()
+    for option in ("seed", "thorough"):
+        if ctx.get_parameter_source(option) is not click.core.ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{option} is for an experiment: give its NAME, or all, as well")
 
 
 def _list(out: Output) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from riverhead.core import KVCache, attention, merge, split
 from riverhead.core.border import Floats
 from riverhead.experiments.experiment import Experiment, Prediction, Progress, Result, shown
-from riverhead.experiments.rounding import apart
+from riverhead.experiments.rounding import by_chance
 from riverhead.numbers import fixed
 from riverhead.scene import Cell, Line, Lines, Table
 
@@ -92,11 +92,9 @@ def _cache_bytes(T: int, G: int) -> int:
 
 
 def _apart(T: int) -> float:
-    reach = math.sqrt(D_K) * ENTRIES**4 * D_MODEL  # scale · Σ|q||k|, each |q| ≤ Σ|x||W| ≤ 3·√d_model
-    largest = ENTRIES**2 * math.sqrt(D_MODEL)
-    of_heads = apart(T, D_K, reach=reach, largest=largest, dtype=np.float64, d_model=D_MODEL)
-    of_W_o = 2 * H * D_K * float(np.finfo(np.float64).eps) / 2 * largest
-    return (of_heads + of_W_o) * H * D_K * ENTRIES / math.sqrt(D_MODEL)  # Σ|W_o| of a column
+    """What rounding does by chance: of sums of d_model, d_k, T and H·d_k terms, one after another."""
+    largest = ENTRIES**3 * H * D_K  # |v| ≤ Σ|x||W_v| ≤ 3·√d_model, times Σ|W_o| ≤ H·d_k·√3/√d_model
+    return by_chance(D_MODEL + D_K + T + H * D_K, largest=largest, dtype=np.float64)
 
 
 def prepare(thorough: bool = False) -> Experiment:
@@ -122,7 +120,8 @@ def prepare(thorough: bool = False) -> Experiment:
             "With and without a cache the outputs are the same.",
             0,
             bound,
-            f"rounding of float64 at T {T}, d_model {D_MODEL}, d_k {D_K}, carried through W_o",
+            "10·√n·2⁻⁵³·y, as independent roundings of float64 add: n = d_model + d_k + T + H·d_k, no output "
+            f"is above y = 3·√3·H·d_k; T {T}, d_model {D_MODEL}, H {H}, d_k {D_K}",
         )
     )
     return Experiment(

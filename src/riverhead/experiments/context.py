@@ -39,10 +39,12 @@ w·(other + its place) + the rest, which is the same. Swap the nouns and y is th
 meanings: any readout, of whatever kind, says the same of both, is right on one of the two, and loses at \
 least ln 2 a sentence.
 
-What it takes is a match that is not symmetric: “{word}” has to look for the subject's place, which is \
-nothing like it. x xᵀ is symmetric, and a word of that length is most like itself. W_q and W_k set what a \
-word looks for apart from what it is found by; W_v sets both apart from what it hands over. Here all three \
-start as the identity, so that training starts from attention without parameters."""
+What it takes is a learned match, by which “{word}” finds what is not like itself: the subject's place. In \
+x xᵀ likeness alone counts, and a word is most like itself. W_q apart from W_k is one way, and lets what a \
+word looks for differ from what it is found by. One matrix shared by both would do here as well, if it takes \
+the word and that place to one direction: the scores are then symmetric, and learned. W_v sets both apart \
+from what is handed over. Here all three start as the identity, so that training starts from attention \
+without parameters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from riverhead.core.border import Floats
 from riverhead.core.job import job_of
 from riverhead.core.rowblocks import BLOCK_BYTES, run
 from riverhead.experiments.experiment import Experiment, Prediction, Progress, Result, shown
-from riverhead.experiments.rounding import apart
+from riverhead.experiments.rounding import by_chance
 from riverhead.numbers import fixed
 from riverhead.scene import Cell, Line, Lines, Table
 
@@ -47,7 +47,7 @@ move it, not in arithmetic."""
 def prepare(thorough: bool = False) -> Experiment:
     """Predict bytes and how they grow, for lengths that fit into the memory that is free."""
     T = _lengths(thorough)[-1]
-    bound = apart(T, D, reach=math.sqrt(D), largest=1, dtype=np.float32)
+    bound = by_chance(T + D, largest=1, dtype=np.float32)
     most = _never_bytes(T)
     return Experiment(
         "growth",
@@ -87,7 +87,8 @@ def prepare(thorough: bool = False) -> Experiment:
                 "Never stored: peak bytes grow as T to this power.",
                 -math.inf,
                 1.1,
-                "4·T·(d + 1) and blocks of one size",
+                "4·T·(d + 1) has power 1, and 0.1 is left; at these lengths blocks of one size, some MiB "
+                "that do not grow, dominate, so that it comes out well below",
             ),
             Prediction(
                 "kept",
@@ -101,7 +102,7 @@ def prepare(thorough: bool = False) -> Experiment:
                 "The outputs are the same.",
                 0,
                 bound,
-                f"float32 rounds, in another order: T {T:,}, d {D}, |score| ≤ √d, 0 ≤ v ≤ 1",
+                f"10·√(T + d)·2⁻²⁴, as independent roundings of float32 add: T {T:,}, d {D}, 0 ≤ v ≤ 1",
             ),
         ),
     )

@@ -31,8 +31,8 @@ softmax(P Q Kᵀ Pᵀ / √d_k) P V = P softmax(Q Kᵀ / √d_k) V for every per
 together, by their mean say, cannot tell one order from another.
 
 Order has to be told: by vectors added to the tokens (sinusoidal), by turning queries and keys (RoPE), by a \
-bias on the scores (ALiBi); or by a mask, since under a causal one a token sees only those before it. ALiBi \
-alone, symmetric in distance, still reads a text and its mirror image alike."""
+bias on the scores (ALiBi); or by a mask, since under a causal one a token sees only itself and those \
+before it. ALiBi alone, symmetric in distance, still reads a text and its mirror image alike."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,9 @@ def predictions(n_texts: int) -> tuple[Prediction, ...]:
         *_undivided(WIDTHS[-1], n_texts * T),
         Prediction(
             "W_q and W_k",
-            "As much reaches W_k as W_q, every time: W_q·dW_q = W_k·dW_k; the largest difference, as a part.",
+            "W_q·dW_q = W_k·dW_k, every time: the inner products of each matrix with what reaches it are "
+            "equal, the norms of what reaches them need not be; the largest difference, as a part of "
+            "|W_q|·|dW_q|.",
             0,
             ROUNDING,
             "both are Σ dots·ddots: c·W_q with W_k/c has the same loss for every c",
@@ -143,8 +145,8 @@ def _divided(name: str) -> Prediction:
         f"With ÷√d_k, what reaches {name} does not depend on d_k: root mean square, power 0.",
         -SLOPE_ROOM,
         SLOPE_ROOM,
-        "the scores' spread is 1 at any d_k, and d_k components of variance 1/d_k add to 1; at d_k = 8 both "
-        "to 1/8",
+        "the scores' spread is 1 at any d_k, and d_k components of variance 1/d_k add to 1; both but for a "
+        f"part of the order of 1/d_k, at most 1/{WIDTHS[0]}, at d_k = {WIDTHS[0]}",
     )
 
 

@@ -27,8 +27,8 @@ Scores √d_k apart are a softmax that has decided: of two scores 8 apart, as at
 J = diag(w) − w·wᵀ, and its norm is at most twice what the largest weight leaves.
 
 So without the divisor a query in the middle gets next to nothing back. Not every one: where the two best \
-keys happen to tie, up to √d_k times as much comes back as with it. What reaches W_q does not vanish on \
-average; it comes from fewer and fewer queries, in ever larger lumps.
+keys happen to tie, of the order of √d_k times as much comes back as with it. What reaches W_q does not \
+vanish on average; it comes from fewer and fewer queries, in ever larger lumps.
 
 Dividing changes nothing of what attention can compute: W_q smaller by √d_k has the same scores. It changes \
 where training starts, and how far a step goes."""
