@@ -21,7 +21,7 @@ from riverhead.cli.plan import plan as command
 from riverhead.cost.figures import DTYPES
 from riverhead.cost.known import known, known_models
 from riverhead.cost.plan import plan
-from riverhead.transformer import store
+from riverhead.transformer import config_file, store
 from tiny import Tiny, write_gguf
 
 CONFIG = {
@@ -128,7 +128,7 @@ def test_the_overview_by_hand(run: Run) -> None:
         run, "mistral-7b", "--window", "7", "--tokens", "29", "--batch", "3", "--dtype", "float16"
     )
     peak = [f for f in plan(known("mistral-7b").config, 29, 3, "float16").figures if "peak" in f.name]
-    assert shown.pop("peak of a prefill") == f"{peak[0].value:,}"
+    assert shown.pop("peak of a prefill, no cache") == f"{peak[0].value:,}"
     assert shown == {name: f"{number:,}" for name, number in expected.items()}
 
 
@@ -249,6 +249,72 @@ def test_sizes_beside_a_name_take_the_place_of_its_own(run: Run) -> None:
     assert run.json("llama-3-8b", "--d-k", "64")["config"]["d_v"] == 64
 
 
+def test_sizes_that_follow_in_the_model_follow_here(run: Run) -> None:
+    found = run.json("gpt2", "--n-layers", "48", "--n-heads", "25", "--d-model", "1600")
+    assert found["config"] == known("gpt2-xl").config.to_dict()
+    (note,) = found["notes"]
+    assert "n_kv_heads 25, d_ff 6,400" in note
+    heads = run.json("gpt2", "--n-heads", "6")["config"]
+    assert (heads["n_kv_heads"], heads["d_k"], heads["d_v"], heads["d_ff"]) == (6, 128, 128, 3072)
+    own = run.json("gpt2", "--n-heads", "6", "--n-kv-heads", "2", "--d-k", "5", "--d-ff", "9")["config"]
+    assert (own["n_kv_heads"], own["d_k"], own["d_v"], own["d_ff"]) == (2, 5, 5, 9)
+    llama = run.json("llama-3-8b", "--d-model", "2048")["config"]
+    assert (llama["n_kv_heads"], llama["d_k"], llama["d_ff"]) == (
+        8,
+        64,
+        14336,
+    )  # 3.5·d_model is no whole number
+    qwen = run.json("qwen3-0.6b", "--n-heads", "8")["config"]
+    assert (qwen["n_kv_heads"], qwen["d_k"]) == (8, 128)  # never was d_model / n_heads
+    assert run.json("gpt2", "--n-layers", "7")["notes"] == []
+
+
+def test_sizes_alone_say_what_they_are_taken_for(run: Run) -> None:
+    sizes = ("--n-layers", "3", "--n-heads", "5", "--d-model", "35", "--vocab-size", "11")
+    _, out, _ = run(*sizes)
+    assert "causal model of Llama's kind that reads 2,048 tokens: RMSNorm, SwiGLU" in " ".join(out.split())
+
+
+BERT = CONFIG | {"model_type": "bert", "num_key_value_heads": 10, "tie_word_embeddings": True}
+
+
+@pytest.mark.parametrize(
+    ("given", "notes"),
+    [
+        (CONFIG, []),
+        (CONFIG | {"architectures": ["LlamaModel"]}, []),
+        (
+            CONFIG | {"architectures": ["LlamaForSequenceClassification"]},
+            ["LlamaForSequenceClassification is counted as a llama without a head; what else it has"],
+        ),
+        (BERT | {"architectures": ["BertModel"]}, []),
+        (
+            BERT | {"architectures": ["BertForMaskedLM"]},
+            ["BertForMaskedLM is counted as a bert without a head, with its pooler; what else it has"],
+        ),
+        (CONFIG | {"architectures": ["Marvel"]}, ["Marvel is counted as a llama without a head"]),
+        (
+            CONFIG | {"quantization_config": {"quant_method": "gptq", "bits": 4}},
+            ["Counted as float16; the file's weights are quantised (gptq)."],
+        ),
+    ],
+)
+def test_what_a_file_has_and_the_plan_has_not_is_said(
+    run: Run, tmp_path: Path, given: dict[str, Any], notes: list[str]
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(given))
+    found = run.json(str(tmp_path), "--dtype", "float16")["notes"]
+    assert len(found) == len(notes)
+    assert all(note.startswith(start) for note, start in zip(found, notes, strict=True))
+
+
+def test_a_quantised_gguf_is_said(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write_gguf(tmp_path / "tiny.gguf")
+    assert run.json(str(file))["notes"] == []
+    monkeypatch.setattr(config_file, "FLOATS", ())  # the tiny model's F32 stands for a packed kind
+    assert run.json(str(file))["notes"] == ["Counted as float32; the file's weights are quantised (F32)."]
+
+
 def test_windows(run: Run) -> None:
     assert run.json("mistral-7b", "--n-layers", "3")["config"]["windows"] == [4096] * 3
     assert run.json("mistral-7b", "--window", "0")["config"]["windows"] == []
@@ -298,12 +364,15 @@ def test_a_folder_by_its_name_and_a_model_that_was_added(
         ([], 2, "--n-layers --n-heads --d-model --vocab-size missing"),
         (["--n-layers", "3", "--d-model", "4"], 2, "sizes: --n-heads --vocab-size missing"),
         (["lama3-8"], 2, "nearest: llama-3-8b"),
-        (["gpt2", "--n-heads", "7"], 3, "n_heads 7 is no multiple of n_kv_heads 12"),
+        (["gpt2", "--n-heads", "7"], 2, "d_model 768 is no multiple of n_heads 7; give --d-k, too"),
+        (["llama-3-8b", "--n-heads", "4"], 3, "n_heads 4 is no multiple of n_kv_heads 8"),
+        ([""], 2, "give a name: NAME is empty"),
+        (["--list", "--tokens", "5"], 2, "leave out --tokens"),
         (["gpt2", "--tokens", "0"], 2, "0 is not in the range"),
         (["gpt2", "--batch", "1e3"], 2, "'1e3' is not a valid integer"),
         (["nowhere/config.json"], 2, "nowhere/config.json: no such file; sizes are read from a config.json"),
         (["gpt2.gguf"], 2, "gpt2.gguf: no such file; sizes are read from"),
-        (["--list", "gpt2", "--full"], 2, "--list lists what a NAME can be: leave out model"),
+        (["--list", "gpt2", "--full"], 2, "--list lists what a NAME can be: leave out NAME"),
     ],
 )
 def test_what_cannot_be_planned(run: Run, argv: list[str], code: int, words: str) -> None:

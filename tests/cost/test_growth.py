@@ -91,7 +91,7 @@ def test_twice_the_text() -> None:
         ),
         "scores of a head": 4,
         "KV cache": 2,
-        "peak of a prefill": 2,
+        "peak of a prefill, no cache": 2,
     }
 
 

@@ -27,6 +27,7 @@ from riverhead.cost.memory import (
     training_activations,
     weights,
 )
+from riverhead.cost.plan import plan
 from riverhead.errors import InputError
 from riverhead.transformer.layout import n_numbers
 from riverhead.transformer.model import Model as Opened
@@ -141,6 +142,7 @@ def test_bfloat16_is_two_bytes() -> None:
     ("n_bytes", "words"),
     [
         (0, "0 bytes"),
+        (1, "1 byte"),
         (1023, "1,023 bytes"),
         (1024, "1.02 kB (1.00 KiB)"),
         (999_499, "999 kB (976 KiB)"),
@@ -210,6 +212,16 @@ def check_peak(model: Opened, tokens: int, batch: int = 1) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_the_peak_of_a_prefill_is_within_a_twentieth(name: str, tokens: int) -> None:
     check_peak(random_model(MODELS[name]), tokens)
+
+
+@pytest.mark.parametrize("tokens", [3, 101])
+def test_the_room_of_a_new_cache_is_what_the_plan_adds(tokens: int) -> None:
+    """Of keys and values of every token: a prefill at once drops none, windows or not."""
+    model = random_model(replace(MODELS["a wide feed-forward"], windows=(5, 0)))
+    cache = model.new_cache()
+    model.run([[0] * tokens], cache=cache)
+    room = sum(array.nbytes for layer in cache for array in layer._rooms)
+    assert bytes_said(room) in str(plan(model.config, tokens).scene("memory"))
 
 
 def test_texts_at_once_are_counted_each() -> None:

@@ -192,6 +192,31 @@ def test_a_model_that_sees_both_ways_says_why_nothing_is_cached() -> None:
     assert "KV cache of 23 tokens" in text
 
 
+def test_a_window_is_told_as_it_is_counted() -> None:
+    """Where a query sees both ways the window is to each side, so it sees 2·w − 1 keys."""
+    for causal, words in (
+        (True, "keys a query sees, itself"),
+        (False, "keys a query sees to each side, itself"),
+    ):
+        text = str(plan(replace(TINY, causal=causal, windows=(4,) * 3), 23))
+        assert words in text
+        assert ("2·w − 1" in text) != causal
+
+
+def test_what_is_held_throughout_has_a_name_for_its_numbers_and_one_for_its_bytes() -> None:
+    found = plan(TINY, 7, 2)
+    held = next(figure for figure in found.figures if figure.name == "held throughout")
+    q_k_v = 10 * 14 + 5 * (14 + 11)
+    turned = 10 * 14 + 5 * 14 if TINY.rope_base is not None else 0
+    n_held = 2 * 31 + q_k_v + turned + 10 * 11
+    assert f"= {n_held:,}." in " ".join(str(found).split())
+    assert str(held.formula).startswith("B·T·n_held·b")
+
+
+def test_one_is_no_plural() -> None:
+    assert not re.search(r"\b1 (tokens|bytes|parameters)\b", str(plan(replace(TINY, context_length=1), 1)))
+
+
 def test_heads_without_groups_are_said() -> None:
     assert "No GQA: n_heads is 11" in str(plan(replace(TINY, n_heads=11, n_kv_heads=11), 23))
 

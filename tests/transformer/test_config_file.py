@@ -67,7 +67,7 @@ def test_what_costs_nothing_is_no_obstacle(tmp_path: Path, change: dict[str, Any
     [
         ({"num_hidden_layers": 10**9}, "1000000000 layers, but there are never more than 65536"),
         ({"model_type": "t5"}, "model_type is 't5'"),
-        ({"hidden_size": None}, "hidden_size is None"),
+        ({"hidden_size": None}, "hidden_size is missing"),
         ({"intermediate_size": "17"}, "d_ff is '17'"),
     ],
 )

@@ -10,7 +10,7 @@ import click
 
 from riverhead.cli.options import format_option, output_option
 from riverhead.cli.output import output_of
-from riverhead.cli.plan_sizes import config_of, size_options, whole
+from riverhead.cli.plan_sizes import config_of, flag, size_options, whole
 from riverhead.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,12 +72,17 @@ def plan(
     """What a model costs: parameters, FLOPs and bytes, each with its formula and the numbers put in.
 
     The model is a NAME (--list has them), a Hugging Face config.json or its folder, a GGUF file, or sizes
-    alone. Sizes beside a NAME or a FILE take the place of its own: as if it were. No weights are needed.
+    alone. No weights are needed.
+
+    Sizes alone are a causal model of Llama's kind that reads 2,048 tokens: RMSNorm, SwiGLU, tied embeddings.
+    Sizes beside a NAME or a FILE take the place of its own, and those that followed from them there follow
+    here: as many kv heads as heads, d_k = d_model / n_heads, a d_ff of a whole number of d_model.
     """
     context = click.get_current_context()
     asked = {name for name in context.params if context.get_parameter_source(name) is COMMANDLINE}
     if listing and (asked := asked - {"listing", "full", "format", "output"}):
-        raise click.UsageError(f"--list lists what a NAME can be: leave out {', '.join(sorted(asked))}")
+        given_as = sorted({"model": "NAME"}.get(name, flag(name)) for name in asked)
+        raise click.UsageError(f"--list lists what a NAME can be: leave out {', '.join(given_as)}")
     out = output_of(
         format, output, f"riverhead.plan{'.list' if listing else ''}/1", FORMATS, chosen="format" in asked
     )
@@ -86,18 +91,19 @@ def plan(
     if listing:
         return _list(out, full)
     given = {name: value for name, value in sizes.items() if value is not None}
-    name, config = config_of(model, given)
-    _page(out, name, config, part, full, {"tokens": tokens, "batch": batch, "dtype": dtype})
+    name, config, notes = config_of(model, given, dtype)
+    asked_of = {"tokens": tokens, "batch": batch, "dtype": dtype, "name": name, "notes": notes}
+    _page(out, config, part, full, asked_of)
 
 
-def _page(out: Output, name: str, config: Config, part: PartName | None, full: bool, asked: Any) -> None:
+def _page(out: Output, config: Config, part: PartName | None, full: bool, asked: Any) -> None:
     from riverhead.cost.overview import overview
     from riverhead.cost.plan import plan as count
     from riverhead.scene import Scene, Text
 
-    found = count(config, **asked, name=name)
+    found = count(config, **asked)
     if out.format in PICTURES:
-        scene = Scene(f"What {name} costs", found.lines())
+        scene = Scene(f"What {found.name} costs", found.lines())
     elif part is None and out.format == "text" and not full:
         scene = overview(found)
         scene = replace(scene, parts=(*scene.parts, Text((MORE,), "note")))
@@ -124,14 +130,14 @@ def _opened(scene: Scene) -> Scene:
 
 
 def _noted(scene: Scene, found: Plan) -> Scene:
-    """Say first where more tokens are planned than the model reads."""
+    """Say first what was assumed or left out, and where more tokens are planned than the model reads."""
+    from riverhead.cost.figures import counted_said
     from riverhead.scene import Text
 
-    most = found.config.context_length
-    if found.tokens <= most:
-        return scene
-    words = f"The model reads {most:,} tokens; the figures are those of {found.tokens:,} all the same."
-    return replace(scene, parts=(Text((words,), "note"), *scene.parts))
+    notes, most = found.notes, counted_said(found.config.context_length, "tokens")
+    if found.tokens > found.config.context_length:
+        notes += (f"The model reads {most}; the figures are those of {found.tokens:,} all the same.",)
+    return replace(scene, parts=(*(Text((note,), "note") for note in notes), *scene.parts))
 
 
 def _list(out: Output, full: bool) -> None:

@@ -9,9 +9,9 @@ from riverhead.cost.sizes import Sizes, sizes
 from riverhead.numbers import Number
 from riverhead.scene import Word
 
-__all__ = ["activations", "training_activations"]
+__all__ = ["activations", "held_throughout", "training_activations"]
 
-PEAK, MOMENTS, KEPT = "peak of a prefill", "moments of a prefill", "kept for a training step"
+PEAK, MOMENTS, KEPT = "peak of a prefill, no cache", "moments of a prefill", "kept for a training step"
 
 TEMPORARIES = {"silu": 2, "gelu": 6, "gelu_tanh": 1, "relu": 1}  # arrays beside what goes in, as in steps.py
 
@@ -21,8 +21,8 @@ def activations(config: Config, tokens: int, batch: int = 1, dtype: str = "float
 
     All in one block of several, counted as `Model.run` holds its arrays, which are float32: the vectors that
     came in and those of this block, and what the block before has not let go of. The compiled pass takes a
-    few tiles a thread besides, BLAS its own room; logits are not made. Raises `InputError` naming tokens,
-    batch or dtype.
+    few tiles a thread besides, BLAS its own room; logits are not made, and no cache is filled. Raises
+    `InputError` naming tokens, batch or dtype.
 
     >>> tiny = Config(architecture="llama", n_layers=2, n_heads=2, n_kv_heads=1, d_model=6, d_k=4, d_v=4,
     ...     d_ff=50, vocab_size=7, context_length=8, norm_epsilon=1e-5)
@@ -31,16 +31,22 @@ def activations(config: Config, tokens: int, batch: int = 1, dtype: str = "float
     """
     s = sizes(config, tokens, batch, dtype)
     table = s.T * s.d_k if config.rope_base is not None else None  # cosines and sines, float64
-    throughout = _sum(2 * s.d_model, _qkv(s), _turned(config, s), s.H * s.d_v)
-    held_numbers = count("n", int(throughout.value), "held")
+    throughout = held_throughout(config)
+    n_held = count("n", int(throughout.value), "held")
     moments = []
-    for name, numbers in {"n_held, throughout": throughout, **_moments(config, s, held_numbers)}.items():
+    for name, numbers in {"held throughout": n_held, **_moments(config, s, n_held)}.items():
         held = s.B * s.T * numbers * s.b
         if table is not None:  # at the turn itself in float32 besides
             held = held + (12 if name == "RoPE" else 8) * table
         moments.append(figure(name, held, "bytes", group=MOMENTS))
     top = max(moments, key=lambda one: one.value or 0)
     return (*moments, Figure(PEAK, top.formula, top.numbers, top.value, "bytes", f"at {top.name}", PEAK))
+
+
+def held_throughout(config: Config) -> Count:
+    """Return the numbers a token has at every moment of a block: n_held in the formulas of `activations`."""
+    s = sizes(config)
+    return _sum(2 * s.d_model, _qkv(s), _turned(config, s), s.H * s.d_v)
 
 
 def training_activations(

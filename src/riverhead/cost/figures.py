@@ -12,7 +12,7 @@ from riverhead.errors import InputError
 from riverhead.numbers import Number
 from riverhead.scene import Math, Word
 
-__all__ = ["DTYPES", "Figure", "Unit", "bytes_of", "bytes_said", "figure", "said", "total"]
+__all__ = ["DTYPES", "Figure", "Unit", "bytes_of", "bytes_said", "counted_said", "figure", "said", "total"]
 
 Unit = Literal["parameters", "FLOPs", "bytes", "tokens"]
 
@@ -90,8 +90,13 @@ def said(value: int, unit: Unit) -> str:
     if unit == "bytes":
         return bytes_said(value)
     if unit == "tokens" or value < 1000:
-        return f"{value:,} {unit}"
+        return counted_said(value, unit)
     return " ".join(_scaled(value, 1000, DECIMAL)) + unit if unit == "FLOPs" else _worded(value, unit)
+
+
+def counted_said(value: int, unit: Unit) -> str:
+    """Say every digit of a count of ``unit``: ``1 token``, ``1,250 tokens``."""
+    return f"{value:,} {unit.removesuffix('s') if value == 1 else unit}"
 
 
 def bytes_said(n_bytes: int) -> str:
@@ -101,7 +106,7 @@ def bytes_said(n_bytes: int) -> str:
     ('40.0 GB (37.3 GiB)', '1.07 GB (1.00 GiB)', '640 bytes')
     """
     if n_bytes < 1024:
-        return f"{n_bytes:,} bytes"
+        return counted_said(n_bytes, "bytes")
     decimal, binary = (
         " ".join(_scaled(n_bytes, *units)) + "B" for units in ((1000, DECIMAL), (1024, BINARY))
     )

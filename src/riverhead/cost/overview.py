@@ -11,6 +11,7 @@ from riverhead.cost.growth import crossover
 from riverhead.cost.memory import As, kv_cache, score_matrix, weights
 from riverhead.cost.parameters import parameters
 from riverhead.cost.plan import Plan
+from riverhead.cost.sections import of
 from riverhead.numbers import Number
 from riverhead.scene import Cell, Scene, Table, Text
 
@@ -23,15 +24,17 @@ CONVENTION = (
     "attention takes more than all other products. Scores: if they were stored; riverhead.attend stores none."
 )
 
+CACHED = "Peak: a cache that grows keeps room for up to twice its bytes besides."
+
 
 def overview(plan: Plan) -> Scene:
     """Lay out the totals of ``plan`` in one table."""
-    at_once = f"{plan.batch:,} × {plan.tokens:,} tokens" if plan.batch > 1 else f"{plan.tokens:,} tokens"
-    caption = f"{at_once}, {plan.dtype}"
+    caption = f"{of(plan.tokens, plan.batch)}, {plan.dtype}"
+    said = (CONVENTION, CACHED) if plan.config.causal else (CONVENTION,)
     rows = tuple(_cells(*row) for row in (*_counted(plan), *_held(plan), *_growth(plan)))
     return Scene(
         f"What {plan.name} costs",
-        (Table(("", "about", "exactly"), rows, caption), Text((CONVENTION,), "note")),
+        (Table(("", "about", "exactly"), rows, caption), Text((" ".join(said),), "note")),
     )
 
 

@@ -29,6 +29,11 @@ COLUMNS: dict[Unit, tuple[str, ...]] = {  # what a figure of each unit is shown 
     "tokens": ("tokens",),
 }
 
+SEEN = {  # what a window counts, by whether the model is causal
+    True: "keys a query sees, itself among them",
+    False: "keys a query sees to each side, itself among them",
+}
+
 
 @dataclass(frozen=True)
 class Plan(Displayable):
@@ -41,6 +46,7 @@ class Plan(Displayable):
     dtype: str
     sections: tuple[Section, ...]
     doubled: tuple[Doubled, ...]
+    notes: tuple[str, ...] = ()  # what was assumed, and what is left out
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -86,6 +92,7 @@ class Plan(Displayable):
             "tokens": self.tokens,
             "batch": self.batch,
             "dtype": self.dtype,
+            "notes": list(self.notes),
             "figures": self.rows(),
             "doubled": [
                 {"name": cost.name, "unit": cost.unit, "once": cost.once, "twice": cost.twice}
@@ -104,19 +111,23 @@ class Plan(Displayable):
                 words = "layers with a window" if part.window else "layers that see every key"
                 rows.append((part.n.symbols, words, _whole(int(part.n.value))))
             if part.window:
-                rows.append(
-                    (part.window.symbols, "keys a query sees, itself among them", part.window.numbers)
-                )
+                rows.append((part.window.symbols, SEEN[self.config.causal], part.window.numbers))
         return Table(("", "stands for", "here"), tuple(rows))
 
 
 def plan(
-    config: Config, tokens: int | None = None, batch: int = 1, dtype: str = "float32", name: str = ""
+    config: Config,
+    tokens: int | None = None,
+    batch: int = 1,
+    dtype: str = "float32",
+    name: str = "",
+    notes: tuple[str, ...] = (),
 ) -> Plan:
     """Count what a model costs, exactly: nothing is loaded, built or measured.
 
     ``tokens`` is the length of each of ``batch`` texts, the model's context unless given; ``dtype`` that of
-    weights, activations and cache. Raises `InputError` naming tokens, batch or dtype.
+    weights, activations and cache; ``notes`` are kept with it. Raises `InputError` naming tokens, batch or
+    dtype.
 
     >>> tiny = Config(architecture="llama", n_layers=1, n_heads=2, n_kv_heads=1, d_model=6, d_k=4, d_v=4,
     ...     d_ff=5, vocab_size=7, context_length=8, rope_base=10000.0, norm_epsilon=1e-5)
@@ -127,9 +138,8 @@ def plan(
     T = config.context_length if tokens is None else tokens
     sizes(config, T, batch, dtype)  # or it cannot be counted
     tables = tuple(sections(config, T, batch, dtype))
-    return Plan(
-        name or config.architecture, config, T, batch, dtype, tables, doubled(config, T, batch, dtype)
-    )
+    growth = doubled(config, T, batch, dtype)
+    return Plan(name or config.architecture, config, T, batch, dtype, tables, growth, notes)
 
 
 def _part(part: PartName | None) -> PartName | None:

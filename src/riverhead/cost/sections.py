@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from riverhead.cost.activations import held_throughout
 from riverhead.cost.config import Config
-from riverhead.cost.figures import Figure, total
+from riverhead.cost.figures import Figure, bytes_said, counted_said, total
 from riverhead.cost.flops import (
     APART,
     EVERY,
@@ -30,11 +31,12 @@ from riverhead.cost.memory import (
 from riverhead.cost.parameters import parameters, per_head
 from riverhead.errors import InputError
 
-__all__ = ["TOGETHER", "PartName", "Section", "sections"]
+__all__ = ["TOGETHER", "PartName", "Section", "of", "sections"]
 
 PartName = Literal["parameters", "flops", "memory", "growth"]
 
 TOGETHER = "together"
+LEAST_ROOM = 16  # tokens; of a KVCache
 
 STORED = "As they would be stored, with what a mask hides. riverhead.attend stores none of them."
 BOTH_WAYS = "The model sees both ways: no token is decoded after others, and nothing is cached."
@@ -68,7 +70,7 @@ def sections(config: Config, tokens: int, batch: int, dtype: str) -> Iterator[Se
 
 
 def _flops(config: Config, tokens: int, batch: int) -> Iterator[Section]:
-    at_once = _of(tokens, batch)
+    at_once = of(tokens, batch)
     yield Section("flops", f"FLOPs: {at_once} at once (prefill)", _summed(prefill(config, tokens, batch)))
     after = f"FLOPs: one more token after {at_once} in the cache"
     if config.causal:
@@ -80,20 +82,20 @@ def _flops(config: Config, tokens: int, batch: int) -> Iterator[Section]:
 
 
 def _memory(config: Config, tokens: int, batch: int, dtype: str) -> Iterator[Section]:
-    at_once = f"{_of(tokens, batch)}, {dtype}"
+    at_once = f"{of(tokens, batch)}, {dtype}"
     yield Section("memory", f"Weights, {dtype}", (weights(config, dtype),))
     scores = score_matrix(config, tokens, batch, dtype)
     yield Section("memory", f"Scores of {at_once}, if they were stored", scores, (STORED,))
     yield _cache(config, tokens, batch, dtype)
     held = activations(config, tokens, batch, dtype)
-    would_be = () if dtype == "float32" else (f"It computes in float32; the same steps in {dtype}.",)
-    yield Section("memory", f"Held by riverhead's own prefill of {at_once}", held, would_be, wide=True)
+    notes = tuple(_prefill_notes(config, tokens, batch, dtype))
+    yield Section("memory", f"Held by riverhead's own prefill of {at_once}", held, notes, wide=True)
     kept = training_activations(config, tokens, batch, dtype)
     yield Section("memory", f"Kept for the backward pass of {at_once}", kept, (BESIDES,), wide=True)
 
 
 def _cache(config: Config, tokens: int, batch: int, dtype: str) -> Section:
-    title = f"KV cache of {_of(tokens, batch)}, {dtype}"
+    title = f"KV cache of {of(tokens, batch)}, {dtype}"
     if not config.causal:
         return Section("memory", title, (), (BOTH_WAYS,))
     figures = [kv_cache(config, tokens, batch, dtype)]
@@ -107,6 +109,20 @@ def _cache(config: Config, tokens: int, batch: int, dtype: str) -> Section:
         except InputError as error:
             notes = (f"No GQA: {error}.",)
     return Section("memory", title, tuple(figures), notes, wide=True)
+
+
+def _prefill_notes(config: Config, tokens: int, batch: int, dtype: str) -> Iterator[str]:
+    if dtype != "float32":
+        yield f"It computes in float32; the same steps in {dtype}."
+    n_held = held_throughout(config)
+    yield f"n_held: the numbers of a token that are held throughout, {n_held.symbols} = {n_held.value:,}."
+    if config.causal:
+        room = kv_cache(config, max(2 * tokens, LEAST_ROOM), batch, dtype, windows=False)
+        yield (
+            f"Without a cache. cache=model.new_cache() adds up to {bytes_said(room.value or 0)}: the keys "
+            f"and values of every token, in room for twice as many (at least {LEAST_ROOM}); and, while a "
+            "layer's room grows, its smaller one."
+        )
 
 
 def _summed(figures: Sequence[Figure]) -> tuple[Figure, ...]:
@@ -123,6 +139,7 @@ def _summed(figures: Sequence[Figure]) -> tuple[Figure, ...]:
     return (*(figure for part in parts for figure in part), *products)
 
 
-def _of(tokens: int, batch: int) -> str:
-    each = f"{tokens:,} token{'s' if tokens != 1 else ''}"
+def of(tokens: int, batch: int) -> str:
+    """Say how many tokens are planned: those of one text, or of each of several."""
+    each = counted_said(tokens, "tokens")
     return each if batch == 1 else f"{batch:,} × {each}"

@@ -190,9 +190,8 @@ def _sizes(family: str, given: Json) -> dict[str, Any]:
     sizes = {size: given[name] for size, name in names.items() if name in given}
     for size in ("n_layers", "n_heads", "d_model", "vocab_size", "context_length"):
         if type(sizes.get(size)) is not int or sizes[size] < 1:
-            raise ModelError(
-                f"config.json: {names[size]} is {sizes.get(size)!r:.60}, it has to be a whole number above 0"
-            )
+            found = f"{sizes[size]!r:.60}" if size in sizes else "missing"
+            raise ModelError(f"config.json: {names[size]} is {found}, it has to be a whole number above 0")
     if "d_k" not in sizes and sizes["d_model"] % sizes["n_heads"]:
         raise ModelError(
             f"config.json: {names['d_model']} {sizes['d_model']} is no multiple of "
