@@ -283,6 +283,7 @@ BERT = CONFIG | {"model_type": "bert", "num_key_value_heads": 10, "tie_word_embe
     [
         (CONFIG, []),
         (CONFIG | {"architectures": ["LlamaModel"]}, []),
+        (CONFIG | {"architectures": "LlamaForCausalLM"}, []),  # no list, so it says nothing
         (
             CONFIG | {"architectures": ["LlamaForSequenceClassification"]},
             ["LlamaForSequenceClassification is counted as a llama without a head; what else it has"],

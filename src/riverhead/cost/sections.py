@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from riverhead.core.cache import LEAST_ROOM
 from riverhead.cost.activations import held_throughout
 from riverhead.cost.config import Config
 from riverhead.cost.figures import Figure, bytes_said, counted_said, total
@@ -36,7 +37,6 @@ __all__ = ["TOGETHER", "PartName", "Section", "of", "sections"]
 PartName = Literal["parameters", "flops", "memory", "growth"]
 
 TOGETHER = "together"
-LEAST_ROOM = 16  # tokens; of a KVCache
 
 STORED = "As they would be stored, with what a mask hides. riverhead.attend stores none of them."
 BOTH_WAYS = "The model sees both ways: no token is decoded after others, and nothing is cached."

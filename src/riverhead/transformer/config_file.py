@@ -82,7 +82,8 @@ def _huggingface(path: Path) -> FileConfig:
     whole = read_json(path)
     given = {name: value for name, value in whole.items() if name not in NO_COST}
     config = config_from(given)
-    classes = given.get("architectures") or ()
+    named = given.get("architectures")
+    classes = named if isinstance(named, list) else ()
     predicts = not classes or any(str(name).endswith(PREDICTS) for name in classes)
     config = replace(config, predicts=config.predicts and (predicts or config.tied_embeddings))
     return FileConfig(config, tuple(_left_out(config, classes)), _packing(whole))
