@@ -264,7 +264,7 @@ def test_sizes_that_follow_in_the_model_follow_here(run: Run) -> None:
         64,
         14336,
     )  # 3.5·d_model is no whole number
-    qwen = run.json("qwen3-0.6b", "--n-heads", "8")["config"]
+    qwen = run.json("qwen3-0.6b", "--n-heads", "32")["config"]
     assert (qwen["n_kv_heads"], qwen["d_k"]) == (8, 128)  # never was d_model / n_heads
     assert run.json("gpt2", "--n-layers", "7")["notes"] == []
 
