@@ -433,7 +433,7 @@ ROPE = {"rope_type": "llama3", "rope_theta": 19.0, "factor": 8.0, "low_freq_fact
         ({"model_type": "qwen2"}, "self_attn.q_proj.bias is missing"),
         ({"model_type": "qwen3"}, "self_attn.q_norm.weight is missing"),
         ({"tie_word_embeddings": False}, "tensor lm_head.weight is missing"),
-        ({"num_hidden_layers": ...}, "num_hidden_layers is None, it has to be a whole number above 0"),
+        ({"num_hidden_layers": ...}, "num_hidden_layers is missing"),
         ({"num_hidden_layers": 10**18}, "1000000000000000000 layers, but there are 11 tensors"),
         ({"num_hidden_layers": 2}, "tensor layers.1.input_layernorm.weight is missing"),
         ({"num_attention_heads": 0}, "num_attention_heads is 0"),
