@@ -1,4 +1,4 @@
-"""A word in two texts and in two models, against plain loops over whole weight matrices and vectors."""
+"""A word in two texts, against plain loops over whole weight matrices and vectors."""
 
 from __future__ import annotations
 
@@ -10,22 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_model import SmallTokenizer, small_model
+from plain_loops import CLOSE, A, B, plain_change, plain_cosine, plain_odds, plain_row
+from small_model import small_model
 
 from riverhead.errors import InputError
 from riverhead.inspection import head_changes
 from riverhead.inspection.comparing import compare
-from riverhead.inspection.comparing_models import compare_models
-from riverhead.inspection.comparison import Comparison, HeadChange
-from riverhead.inspection.habit import habit_of, silent
+from riverhead.inspection.comparison import HeadChange
 from riverhead.render import render
-from riverhead.scene import Table, Text
+from riverhead.scene import Table
 from riverhead.transformer import Model
-
-A, B = "the tall money bank grows", "so the old river likes a bank, it flows"
-# float32 scores here stay below 100 and a row's weights are off by 100 · 2⁻²⁴ of themselves, sums of up to 11
-# of them by less than 1e-4; the vectors pass through 3 blocks of sums of some 130 terms: see test_without.py
-CLOSE = 1e-4
 
 
 @pytest.fixture(scope="module")
@@ -42,25 +36,6 @@ def model(request: pytest.FixtureRequest, folders: dict[str, Path], plain: str) 
 @pytest.fixture
 def llama(folders: dict[str, Path], plain: str) -> Model:
     return small_model(folders["llama"])
-
-
-def plain_row(model: Model, text: str, word: str, at: tuple[int, int]) -> tuple[dict[Any, float], dict]:
-    """The weights of the last ``word`` by place, and the habit of the places that have one."""
-    reading = model.read(text)
-    i = max(n for n, token in enumerate(reading.tokens) if token.strip() == word)
-    row = reading.head(at).weights[i].tolist()
-    habit = habit_of(model, len(row), silent).rows(np.array([i]))[:, :, 0]
-    seen = range(i + 1) if model.config.causal else range(len(row))
-    weights = {"first" if j == 0 else i - j: row[j] for j in seen}
-    return weights, {i - j: float(habit[*at, j]) for j in seen if j not in (0, i)}
-
-
-def plain_change(a: dict[Any, float], b: dict[Any, float]) -> tuple[float, float]:
-    """Total variation over the places of both, and the weight that one has alone."""
-    both = [place for place in a if place in b]
-    whole = [math.fsum(row[place] for place in both) for row in (a, b)]
-    change = math.fsum(abs(a[place] / whole[0] - b[place] / whole[1]) for place in both) / 2
-    return change, max(math.fsum(row[p] for p in row if p not in both) for row in (a, b))
 
 
 def test_every_head_is_measured_as_loops_measure_it(model: Model) -> None:
@@ -102,12 +77,6 @@ def test_a_place_holds_the_tokens_that_stand_there(model: Model) -> None:
     )
 
 
-def plain_cosine(a: np.ndarray, b: np.ndarray) -> float:
-    a, b = ([float(x) for x in row] for row in (a, b))
-    dot = math.fsum(x * y for x, y in zip(a, b, strict=True))
-    return dot / math.sqrt(math.fsum(x * x for x in a) * math.fsum(y * y for y in b))
-
-
 def test_the_words_vectors_are_compared_before_the_first_block_and_after_each(model: Model) -> None:
     found = compare(model, A, B, word="bank")
     a, b = model.read(A), model.read(B)
@@ -131,12 +100,6 @@ def test_the_words_vectors_are_compared_before_the_first_block_and_after_each(mo
     assert found.largest_drop.drop == max(layer.drop for layer in found.layers)
     assert found.splits in (None, *found.layers)
     assert all(layer.apart == (layer.share >= 0.3) for layer in found.layers)
-
-
-def plain_odds(model: Model, text: str) -> list[float]:
-    logits = [float(x) for x in model.read(text).logits_at(-1)]
-    whole = math.fsum(math.exp(x) for x in logits)
-    return [math.exp(x) / whole for x in logits]
 
 
 def test_the_next_tokens_are_the_likeliest_of_either_with_both_odds(llama: Model) -> None:
@@ -393,125 +356,3 @@ def test_hostile_words_are_shown_and_do_nothing(llama: Model, format: str) -> No
         assert "</script> \\input" not in shown
     if format == "latex":
         assert "\\input{x}" not in shown
-
-
-# two models
-
-
-def folder(parent: Path, name: str) -> Path:
-    (parent / name).mkdir()
-    return parent / name
-
-
-def test_two_models_of_one_shape_are_compared_head_by_head(tmp_path: Path, plain: str) -> None:
-    one, other = small_model(folder(tmp_path, "a")), small_model(folder(tmp_path, "b"), seed=1)
-    found = compare_models(one, other, B, word="bank")
-    assert found.same is not None
-    for head in found.same.heads:
-        (a, _), (b, _) = (plain_row(model, B, "bank", head.at) for model in (one, other))
-        assert (head.change, head.alone) == pytest.approx(plain_change(a, b), abs=CLOSE)
-    x, y = one.read(B), other.read(B)
-    i = x.tokens.index(" bank")
-    cosines = [plain_cosine(s[i], t[i]) for s, t in zip(x.streams, y.streams, strict=True)]
-    assert [layer.cosine for layer in found.same.layers] == pytest.approx(cosines, abs=CLOSE)
-    assert found.odds is not None
-    assert found.odds.kl_nats is not None
-    assert found.rows() == found.same.rows()
-    assert found.sorted("layer").same.heads[0].head == "L0.H0"
-
-
-def test_a_model_beside_itself_differs_in_nothing(llama: Model) -> None:
-    found = compare_models(llama, llama, A)
-    assert {head.change for head in found.same.heads} == {0}
-    assert found.odds.kl_nats == (0, 0)
-    assert all(row.sides[0] == row.sides[1] for row in found.words)
-
-
-def test_models_of_two_kinds_are_compared_word_by_word(tmp_path: Path, plain: str) -> None:
-    text = "the tall neighbour sold a bank, it likes it"
-    one = small_model(folder(tmp_path, "a"))
-    other = small_model(folder(tmp_path, "b"), architecture="bert", n_layers=2)
-    found = compare_models(one, other, text, word="bank")
-    assert found.same is None
-    assert found.odds is None
-    assert [looked.text for looked in found.words] == (
-        ["(first token)", "tall", "neighbour", "sold", "a", "bank", "it", "likes", "it"]
-    )
-    for n, model in enumerate((one, other)):
-        reading = model.read(text)
-        i, at = reading.tokens.index(" bank"), reading.tokens.index(" neighb")
-        assert reading.tokens[at + 1] == "our"
-        habit = habit_of(model, len(reading.tokens), silent).rows(np.array([i]))[:, :, 0, at : at + 2]
-        weight = {
-            (layer, head): float(reading.head((layer, head)).weights[i, at : at + 2].sum())
-            for layer in range(model.config.n_layers)
-            for head in range(model.config.n_heads)
-        }
-        best = max(weight, key=lambda key: weight[key] - habit[key].sum())
-        looked = found.words[2].sides[n]
-        assert looked is not None
-        assert looked.mean == pytest.approx(math.fsum(weight.values()) / len(weight), abs=CLOSE)
-        assert looked.head == f"L{best[0]}.H{best[1]}"
-        assert (looked.weight, looked.habit) == pytest.approx((weight[best], habit[best].sum()), abs=CLOSE)
-        stream = [x[i] for x in reading.streams]
-        cosines = [plain_cosine(stream[0], x) for x in stream]
-        assert found.sides[n].from_start == pytest.approx(cosines, abs=CLOSE)
-    assert [row.sides[0] is None for row in found.words] == [False] * 6 + [True] * 3
-    assert "small is causal: bank cannot see it" in found.notes
-    assert json.dumps(found.to_dict(), allow_nan=False)
-    assert [row["mean_a"] is None for row in found.rows()] == [False] * 6 + [True] * 3
-    assert "Which heads changed" not in str(found)
-
-
-class Exact(SmallTokenizer):
-    """Knows each of its ``size`` tokens by its piece, and no other."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(opens=False)
-        self.size = size
-
-    def id_of(self, token: str) -> int:
-        pieces = self.pieces(range(self.size))
-        if token not in pieces:
-            raise InputError(f"{token} is no token")
-        return pieces.index(token)
-
-
-def test_where_vocabularies_differ_there_is_no_kl(tmp_path: Path, plain: str) -> None:
-    one, other = (
-        small_model(folder(tmp_path, "a"), seed=3),
-        small_model(folder(tmp_path, "b"), vocab_size=149),
-    )
-    for model in (one, other):
-        model.__dict__["tokenizer"] = Exact(model.config.vocab_size)
-    found = compare_models(one, other, A)
-    assert found.odds is not None
-    assert found.odds.kl_nats is None
-    p, q = plain_odds(one, A), plain_odds(other, A)
-    pieces = other.tokenizer.pieces(range(149))
-    for token, in_a, in_b in found.odds.rows:
-        i = pieces.index(token)
-        assert in_b == pytest.approx(q[i], rel=CLOSE)
-        assert in_a == (pytest.approx(p[i], rel=CLOSE) if i < 101 else None)
-    assert None in {in_a for _, in_a, _ in found.odds.rows}
-    assert any("no KL can be taken" in note for note in found.notes)
-
-
-def test_the_sheet_of_two_models_names_both(tmp_path: Path, plain: str) -> None:
-    one = small_model(folder(tmp_path, "a"))
-    found = compare_models(one, small_model(folder(tmp_path, "b"), n_layers=2), A)
-    texts = [part for part in found.scene().parts if isinstance(part, Text)]
-    assert texts[0].runs == (A,)
-    assert texts[1].runs == ("A: small, 3 layers of 10 heads, 5 tokens",)
-    assert texts[2].runs == ("B: small, 2 layers of 10 heads, 5 tokens",)
-    assert isinstance(found, Comparison) is False
-    with pytest.raises(InputError, match="the text has no word with another before it"):
-        compare_models(one, one, "bank")
-
-
-def test_models_that_cut_a_text_differently_have_no_heads_in_common(tmp_path: Path, plain: str) -> None:
-    one, other = small_model(folder(tmp_path, "a")), small_model(folder(tmp_path, "b"))
-    other.__dict__["tokenizer"] = SmallTokenizer(opens=True)
-    found = compare_models(one, other, A)
-    assert found.same is None
-    assert any("different tokens" in note for note in found.notes)
