@@ -58,9 +58,7 @@ def compare(texts: tuple[str, ...], files: tuple[str, ...], **asked: Any) -> Non
     after each layer, and the odds of the next token. With --beside-model it is one text in two models. JSON
     and CSV hold every head.
     """
-    source = click.get_current_context().get_parameter_source("format")
-    chosen = source is not click.core.ParameterSource.DEFAULT
-    output = output_of(asked["format"], asked["output"], "riverhead.look.compare/1", FORMATS, chosen=chosen)
+    output = output_of(asked["format"], asked["output"], "riverhead.look.compare/1", FORMATS)
     read = [read_text(text, None) for text in texts] + [read_text(None, file) for file in files]
     wanted = 1 if asked["beside"] else 2
     if len(read) != wanted:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import click
 
 from riverhead.cli.opening import opened, working
-from riverhead.cli.options import format_option, model_options, output_option, read_text, text_options
+from riverhead.cli.options import (
+    format_option,
+    model_options,
+    output_option,
+    read_text,
+    text_options,
+    was_given,
+)
 from riverhead.cli.output import output_of
 
 __all__ = ["generate"]
@@ -52,10 +58,8 @@ def generate(text: str | None, file: str | None, **asked: Any) -> None:
     from riverhead.inspection.generation import continuation, watch_generation
     from riverhead.transformer.generate import check_room, prompt_ids
 
-    given = click.get_current_context().get_parameter_source
-    _refuse_what_would_be_ignored(asked["temperature"], given)
-    chosen = given("format") is not click.core.ParameterSource.DEFAULT
-    output = output_of(asked["format"], asked["output"], "riverhead.look.generate/1", FORMATS, chosen=chosen)
+    _refuse_what_would_be_ignored(asked["temperature"])
+    output = output_of(asked["format"], asked["output"], "riverhead.look.generate/1", FORMATS)
     text = read_text(text, file)
     model = opened(asked["name"], yes=asked["yes"], offline=asked["offline"])
     prompt = [{"role": "user", "content": text}] if asked["chat"] else text
@@ -78,11 +82,11 @@ def generate(text: str | None, file: str | None, **asked: Any) -> None:
 OF_DRAWS = ("top_k", "top_p", "seed")
 
 
-def _refuse_what_would_be_ignored(temperature: float, given: Callable[[str], Any]) -> None:
+def _refuse_what_would_be_ignored(temperature: float) -> None:
     if temperature:
         return
     for name in OF_DRAWS:
-        if given(name) is not click.core.ParameterSource.DEFAULT:
+        if was_given(name):
             option = "--" + name.replace("_", "-")
             raise click.UsageError(
                 f"{option} does nothing at temperature 0, where the likeliest token is taken: give "

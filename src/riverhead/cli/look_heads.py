@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from riverhead.cli.opening import opened
+from riverhead.cli.opening import bar, opened
 from riverhead.cli.options import format_option, model_options, output_option, read_text, text_options
 from riverhead.cli.output import output_of
 from riverhead.errors import InputError
@@ -78,8 +76,7 @@ def heads(
     """
     if top is not None and every:
         raise click.UsageError("--top and --all cannot both be met: ask for one at a time")
-    chosen = click.get_current_context().get_parameter_source("format") != click.core.ParameterSource.DEFAULT
-    out = output_of(format, output, "riverhead.look.heads/1", FORMATS, chosen=chosen)
+    out = output_of(format, output, "riverhead.look.heads/1", FORMATS)
     text = read_text(text, file)
 
     from riverhead.inspection.every_head import SHOWN
@@ -87,8 +84,8 @@ def heads(
 
     choose = _chooser(sort, where, label, column)
     model = opened(name, yes=yes, offline=offline)
-    with _bar() as (say, progress):
-        found = look(model, text, say=say, progress=progress)
+    with bar("reading") as tell:
+        found = look(model, text, say=lambda words: tell(words=words), progress=tell)
     heatmap = None if column is None else found.heatmap(column)
     n = top or (None if every or where or label or out.format in WHOLE else SHOWN)
     shown = choose(found)
@@ -117,21 +114,3 @@ def _chooser(
         return replace(heads, rows=tuple(rows)).sorted(sort)
 
     return choose
-
-
-@contextmanager
-def _bar() -> Iterator[tuple[Callable[[str], None], Callable[[int, int], None]]]:
-    """Say on a terminal what is done, with a bar of the layers that goes away."""
-    if not sys.stderr.isatty():
-        yield (lambda message: None), (lambda done, total: None)
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
-        yield (
-            lambda message: bar.update(task, description=escape(message)),
-            lambda done, total: bar.update(task, completed=done, total=total),
-        )

@@ -61,9 +61,7 @@ def map_(text: str | None, file: str | None, heads: tuple[str, ...], **asked: An
     """
     from riverhead.inspection.maps import head_maps, heads_named, window
 
-    source = click.get_current_context().get_parameter_source("format")
-    chosen = source is not click.core.ParameterSource.DEFAULT
-    output = output_of(asked["format"], asked["output"], "riverhead.look.map/1", FORMATS, chosen=chosen)
+    output = output_of(asked["format"], asked["output"], "riverhead.look.map/1", FORMATS)
     _refuse_what_would_be_ignored(output.format, asked)
     text = read_text(text, file)
     model = opened(asked["name"], yes=asked["yes"], offline=asked["offline"])

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from riverhead.cli.models import say
-from riverhead.cli.opening import opened, working
+from riverhead.cli.opening import bar, opened, working
 from riverhead.cli.options import format_option, model_options, output_option, read_text, text_options
 from riverhead.cli.output import Output, output_of
 
@@ -60,10 +57,7 @@ def without(text: str | None, file: str | None, heads: tuple[str, ...], every: b
         raise click.UsageError("give the heads to switch off, --head L9.H7, or --all for each in turn")
     if heads and (asked["by"] or asked["n"]):
         raise click.UsageError("--by and -n rank heads: they go with --all")
-    chosen = (
-        click.get_current_context().get_parameter_source("format") is not click.core.ParameterSource.DEFAULT
-    )
-    output = output_of(asked["format"], asked["output"], "riverhead.look.without/1", FORMATS, chosen=chosen)
+    output = output_of(asked["format"], asked["output"], "riverhead.look.without/1", FORMATS)
     text = read_text(text, file)
     model = opened(asked["name"], yes=asked["yes"], offline=asked["offline"])
     if every:
@@ -89,21 +83,7 @@ def _rank(model: Model, text: str, asked: dict[str, Any], output: Output) -> Non
     by = chosen(asked["by"], measured(model.config.predicts, n_tokens), "--by")
     if (work := rank_tokens(model.config, n_tokens)) > LONG_TOKENS:
         say(f"{n_heads} heads, each off in turn: as much work as reading {work:,} tokens")
-    with _bar() as progress:
-        ranking = rank(model, text, mode=asked["mode"], progress=progress)
+    with bar("each head off") as tell:
+        ranking = rank(model, text, mode=asked["mode"], progress=tell)
     scene = ranking.scene(by=by) if asked["n"] is None else ranking.scene(asked["n"], by)
     output.page("ranking", scene, ranking.to_dict(), rows=ranking.rows(by))
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[int, int], None] | None]:
-    """Draw a bar on standard error that goes away; None where that is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("each head off", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

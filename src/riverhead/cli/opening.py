@@ -16,7 +16,7 @@ from riverhead.errors import NotFetchedError
 if TYPE_CHECKING:
     from riverhead.transformer import Model
 
-__all__ = ["opened", "working"]
+__all__ = ["bar", "opened", "working"]
 
 
 def opened(name: str, *, yes: bool = False, offline: bool = False) -> Model:
@@ -43,6 +43,26 @@ def _agrees(name: str) -> bool:
         return False
     say(f"\nA real model reads it too. {KNOWN[name].terms}.")
     return click.confirm("Fetch it now?", default=True, err=True)
+
+
+@contextmanager
+def bar(words: str) -> Iterator[Callable[..., None]]:
+    """Draw a bar on standard error that goes away; give ``tell(done, total, words)``, each as it is known."""
+    if not sys.stderr.isatty():
+        yield lambda *told, **by_name: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as drawn:
+        task = drawn.add_task(escape(words), total=None)
+
+        def tell(done: float | None = None, total: float | None = None, words: str | None = None) -> None:
+            said = None if words is None else escape(printable(words))
+            drawn.update(task, completed=done, total=total, description=said)
+
+        yield tell
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import click
 
 from riverhead.errors import InputError
 
-__all__ = ["format_option", "model_options", "output_option", "read_text", "text_options"]
+__all__ = ["format_option", "model_options", "output_option", "read_text", "text_options", "was_given"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -59,6 +59,12 @@ def model_options(command: F) -> F:
     )
     yes = click.option("--yes", is_flag=True, help="Fetch the model without asking.")
     return name(yes(click.option("--offline", is_flag=True, help="Never touch the network.")(command)))
+
+
+def was_given(name: str) -> bool:
+    """Whether the command that runs was given this option, and did not take its default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source not in (None, click.core.ParameterSource.DEFAULT)
 
 
 def read_text(text: str | None, file: str | None) -> str:

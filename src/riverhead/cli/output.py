@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riverhead.cli.escapes import as_json, in_words
+from riverhead.cli.options import was_given
 from riverhead.errors import InputError
 
 if TYPE_CHECKING:
@@ -124,10 +125,10 @@ def _print(scene: Scene, first: bool) -> None:
     terminal.show(scene, console)
 
 
-def output_of(format: str, path: Path | None, schema: str, formats: Sequence[str], *, chosen: bool) -> Output:
-    """Return where pages go, checked before any work; a file's ending says the format if none was chosen."""
+def output_of(format: str, path: Path | None, schema: str, formats: Sequence[str]) -> Output:
+    """Return where pages go, checked before any work; a file's ending says the format if none was given."""
     path = None if path == Path("-") else path
-    if path is not None and not chosen and not is_special(path):
+    if path is not None and not is_special(path) and not was_given("format"):
         format = format_of(path, formats)
     check(path, format)
     return Output(format, path, schema)

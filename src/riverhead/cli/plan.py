@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from riverhead.cli.options import format_option, output_option
+from riverhead.cli.options import format_option, output_option, was_given
 from riverhead.cli.output import output_of
 from riverhead.cli.plan_sizes import config_of, flag, size_options, whole
 from riverhead.errors import InputError
@@ -28,7 +28,6 @@ DTYPES = ("float64", "float32", "float16", "bfloat16", "int8")
 PARTS = ("parameters", "flops", "memory", "growth")
 
 MORE = "--full shows every figure, and its formula with the numbers put in; --part those of one part."
-COMMANDLINE = click.core.ParameterSource.COMMANDLINE
 
 EXAMPLES = """\b
 Examples:
@@ -78,14 +77,11 @@ def plan(
     Sizes beside a NAME or a FILE take the place of its own, and those that followed from them there follow
     here: as many kv heads as heads, d_k = d_model / n_heads, a d_ff of a whole number of d_model.
     """
-    context = click.get_current_context()
-    asked = {name for name in context.params if context.get_parameter_source(name) is COMMANDLINE}
+    asked = {name for name in click.get_current_context().params if was_given(name)}
     if listing and (asked := asked - {"listing", "full", "format", "output"}):
         given_as = sorted({"model": "NAME"}.get(name, flag(name)) for name in asked)
         raise click.UsageError(f"--list lists what a NAME can be: leave out {', '.join(given_as)}")
-    out = output_of(
-        format, output, f"riverhead.plan{'.list' if listing else ''}/1", FORMATS, chosen="format" in asked
-    )
+    out = output_of(format, output, f"riverhead.plan{'.list' if listing else ''}/1", FORMATS)
     if out.format in PICTURES and part is not None:
         raise InputError(f"--part {part} has no picture: {out.format} holds the plot of the whole plan")
     if listing:

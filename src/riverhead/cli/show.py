@@ -9,7 +9,14 @@ from typing import Any
 
 import click
 
-from riverhead.cli.options import format_option, model_options, output_option, read_text, text_options
+from riverhead.cli.options import (
+    format_option,
+    model_options,
+    output_option,
+    read_text,
+    text_options,
+    was_given,
+)
 from riverhead.cli.output import output_of
 
 __all__ = ["show"]
@@ -80,11 +87,9 @@ def show(text: str | None, file: str | None, vectors: Path | None, **asked: Any)
     """
     from riverhead.cli import pages
 
-    given = {name for name in asked if _was_given(name)}
+    given = {name for name in asked if was_given(name)}
     _refuse_what_would_be_ignored(given | ({"vectors"} if vectors else set()))
-    output = output_of(
-        asked["format"], asked["output"], "riverhead.show/1", FORMATS, chosen="format" in given
-    )
+    output = output_of(asked["format"], asked["output"], "riverhead.show/1", FORMATS)
     if vectors is None or text is not None or file is not None:
         text = read_text(text, file)
     pages.make(text, vectors, SimpleNamespace(**asked, asks_model=bool(given & MODEL)), output)
@@ -94,11 +99,6 @@ def show(text: str | None, file: str | None, vectors: Path | None, **asked: Any)
 # what is asked of the whiteboard, of the model, and of neither together
 SWITCHES = {"no_scale", "causal", "temperature", "settings"}
 MODEL = {"name", "head", "control", "block"}
-
-
-def _was_given(name: str) -> bool:
-    source = click.get_current_context().get_parameter_source(name)
-    return source not in (None, click.core.ParameterSource.DEFAULT)
 
 
 def _refuse_what_would_be_ignored(given: set[str]) -> None:

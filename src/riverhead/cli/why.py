@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from riverhead.cli.options import format_option, output_option
+from riverhead.cli.opening import bar
+from riverhead.cli.options import format_option, output_option, was_given
 from riverhead.cli.output import Output, output_of
 
 if TYPE_CHECKING:
@@ -62,8 +60,7 @@ def why(name: str | None, seed: int, thorough: bool, format: str, output: Path |
     come the question, the argument and what theory predicts, with its bounds; then what was measured. Exit
     status 1 says that a prediction did not hold: it is shown as it is, never drawn again.
     """
-    chosen = click.get_current_context().get_parameter_source("format") != click.core.ParameterSource.DEFAULT
-    out = output_of(format, output, "riverhead.why/1", FORMATS, chosen=chosen)
+    out = output_of(format, output, "riverhead.why/1", FORMATS)
 
     from riverhead.experiments import EXPERIMENTS, prepare
 
@@ -84,9 +81,8 @@ def why(name: str | None, seed: int, thorough: bool, format: str, output: Path |
 
 def _refuse_without_a_name() -> None:
     """Refuse what says how to measure where nothing is measured."""
-    ctx = click.get_current_context()
     for option in ("seed", "thorough"):
-        if ctx.get_parameter_source(option) is not click.core.ParameterSource.DEFAULT:
+        if was_given(option):
             raise click.UsageError(f"--{option} is for an experiment: give its NAME, or all, as well")
 
 
@@ -107,8 +103,8 @@ def _run(out: Output, name: str, seed: int, thorough: bool) -> Result:
 
     if out.at_once:
         out.page(name, prepare(name, thorough).scene(), None)
-    with _bar(name) as progress:
-        result = measure(name, seed, thorough, progress)
+    with bar(name) as tell:
+        result = measure(name, seed, thorough, lambda done, doing: tell(done, 1.0, f"{name}: {doing}"))
     data = {key: value for key, value in result.to_dict().items() if key != "schema"}
     out.page(name, result.measured() if out.at_once else result.scene(), data)
     return result
@@ -120,20 +116,3 @@ def _sum_up(out: Output, results: list[Result]) -> None:
     verdicts = {result.experiment.name: result.verdict for result in results}
     table = Table(("experiment", "verdict"), tuple(verdicts.items()))
     out.page("verdicts", Scene("All experiments", (table,)), verdicts)
-
-
-@contextmanager
-def _bar(name: str) -> Iterator[Callable[[float, str], None]]:
-    """Show on a terminal what is measured, with a bar that goes away."""
-    if not sys.stderr.isatty():
-        yield lambda fraction, doing: None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(escape(name), total=1.0)
-        yield lambda fraction, doing: bar.update(
-            task, completed=fraction, description=escape(f"{name}: {doing}")
-        )
