@@ -143,7 +143,8 @@ class Continuation(Displayable):
         columns = ("KV cache: read", "tokens", "appended", "bytes held", "as MHA", "as MQA")
         cache = Table(columns, tuple(map(_cache_cells, self.steps)))
         notes = (Text((note,), role="note") for note in (*self._about_bytes(), *NOTES))
-        return Scene(f"{len(self.steps)} new tokens: {self.model}", (text, cache, *notes))
+        n = len(self.steps)
+        return Scene(f"{n} new token{'s' * (n != 1)}: {self.model}", (text, cache, *notes))
 
     def _about_bytes(self) -> Iterator[str]:
         c, last = self.config, self.steps[-1].cache
