@@ -30,7 +30,7 @@ def run(notebook: dict[str, Any]) -> None:
         source = "".join(cell["source"])
         try:
             cell["outputs"] = outputs(source, names, number)
-        except Exception as error:
+        except Exception as error:  # whatever a cell raises: it goes on, with the cell as a note
             error.add_note(f"in cell {number}:\n{source}")
             raise
 

@@ -62,7 +62,10 @@ def test_a_noun_that_would_change_the_tokens_beside_it_is_not_used(
     fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cut = fake.tokenizer.ids  # this tokenizer writes a mark after "violin"
-    glued = lambda text, **options: cut(text.replace("violin,", "violin;"), **options)  # noqa: E731
+
+    def glued(text: str, **options: bool) -> list[int]:
+        return cut(text.replace("violin,", "violin;"), **options)
+
     monkeypatch.setattr(fake.tokenizer, "ids", glued)
     assert swapped(fake, "The river, flooded", 1)[0].nouns[0] == "chair"
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -169,9 +170,9 @@ def _read(
 
 def _rows(means: HeadMeans, labels: Mapping[tuple[int, int], Label]) -> Iterator[HeadRow]:
     for (layer, head), label in labels.items():
-        numbers = {column.field: _number(means, column.field, layer, head) for column in COLUMNS.values()}
-        words = {"label": label.words, "reason": label.reason}
-        yield HeadRow(head_name(layer, head), layer, head, **numbers, **words)  # type: ignore[arg-type]
+        fields = (column.field for column in COLUMNS.values())
+        numbers: dict[str, Any] = {field: _number(means, field, layer, head) for field in fields}
+        yield HeadRow(head_name(layer, head), layer, head, **numbers, label=label.words, reason=label.reason)
 
 
 def _number(means: HeadMeans, field: str, layer: int, head: int) -> float | None:

@@ -26,7 +26,7 @@ class Projected:
     key: Tensor
     value: Tensor
     n_heads: int
-    weights: tuple[Tensor, Tensor, Tensor]  # W_q, W_k, W_v, transposed as nn.Linear has them
+    weights: tuple[Tensor, ...]  # W_q, W_k, W_v, transposed as nn.Linear has them
     biases: tuple[Tensor | None, ...]
     bias_k: Tensor | None
     bias_v: Tensor | None
@@ -86,12 +86,13 @@ def of_module(
     if mha.batch_first and query.ndim == 3:
         query, key, value = (x.transpose(0, 1) for x in (query, key, value))
     W = mha.in_proj_weight
+    separate: Any = (mha.q_proj_weight, mha.k_proj_weight, mha.v_proj_weight)  # None where W is one
     return Projected(
         query,
         key,
         value,
         mha.num_heads,
-        (mha.q_proj_weight, mha.k_proj_weight, mha.v_proj_weight) if W is None else W.chunk(3),  # type: ignore[arg-type]
+        separate if W is None else W.chunk(3),
         (None,) * 3 if mha.in_proj_bias is None else mha.in_proj_bias.chunk(3),
         mha.bias_k,
         mha.bias_v,

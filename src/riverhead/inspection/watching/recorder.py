@@ -173,9 +173,10 @@ class Recorder:
         """The module's own number where it has one that is free, else the next."""
         name = self._names[id(module)]
         if name not in self._layers:
-            own, taken = getattr(module, "layer_idx", None), self._layers.values()
+            own: Any = getattr(module, "layer_idx", None)
+            taken = self._layers.values()
             free = type(own) is int and own not in taken
-            self._layers[name] = own if free else max(taken, default=-1) + 1  # type: ignore[assignment]
+            self._layers[name] = own if free else max(taken, default=-1) + 1
         return self._layers[name]
 
     def _afford(self, size: int, call: Given) -> None:

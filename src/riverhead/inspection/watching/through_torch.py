@@ -34,7 +34,8 @@ def aside(recorder: Recorder) -> Iterator[None]:
     from torch.overrides import _get_current_function_mode
 
     mode: Any = recorder.mode
-    if mode is None or _get_current_function_mode() is not mode:  # type: ignore[no-untyped-call]
+    current = _get_current_function_mode()  # type: ignore[no-untyped-call]  # torch gives it no types
+    if mode is None or current is not mode:
         yield
         return
     mode.__exit__(None, None, None)
