@@ -14,7 +14,7 @@ from riverhead.cost import Config
 from riverhead.errors import ModelError
 from riverhead.transformer import safetensors
 from riverhead.transformer.files import files_of, read_json, read_text
-from riverhead.transformer.huggingface import config_from, family_of, rope_of
+from riverhead.transformer.huggingface import PREDICTS, classes_of, config_from, family_of, rope_of
 from riverhead.transformer.json_tokenizer import tokenizer_of
 from riverhead.transformer.kept import CONFIG_FILE, FACTS_FILE, INDEX_FILE, TEMPLATE_FILE, TOKENIZER_FILE
 from riverhead.transformer.plan import Original
@@ -73,13 +73,15 @@ class _Weights:
     def read(self, tensor: str, out: Array) -> None:
         safetensors.read_tensor(tensor, self.tensors[tensor], out)
 
-    def same(self, one: str, other: str) -> bool:
-        """Whether two tensors hold the same numbers."""
-        first, second = (self.tensors[name] for name in (one, other) if name in self.tensors)
-        if first.shape != second.shape or first.dtype != second.dtype:
+    def same(self, one: str, other: str, shape: tuple[int, ...]) -> bool:
+        """Whether two tensors of ``shape`` are there and hold the same numbers."""
+        found = [self.tensors[name] for name in (one, other) if name in self.tensors]
+        dtypes = {tensor.dtype for tensor in found}
+        if [tensor.shape for tensor in found] != [shape] * 2 or len(dtypes) > 1:
             return False
-        pairs = zip(safetensors.chunks(first), safetensors.chunks(second), strict=True)
-        return all(np.array_equal(a, b) for a, b in pairs)
+        if not dtypes <= safetensors.FLOATS.keys():
+            return False
+        return all(np.array_equal(*rows) for rows in zip(*map(safetensors.chunks, found), strict=True))
 
     def check(self, index: Mapping[str, Any]) -> None:
         """Compare the index with the files it names."""
@@ -112,13 +114,15 @@ def _with_odds(config: Config, given: Mapping[str, Any], weights: _Weights) -> t
     if not config.predicts:
         return config, ()
     if (head := names["W_vocab"]) in weights.tensors:
-        if config.tied_embeddings and weights.same(head, names["embedding"]):
+        if config.tied_embeddings and weights.same(
+            head, names["embedding"], (config.vocab_size, config.d_model)
+        ):
             del weights.tensors[head]
             return config, ()
         return replace(config, tied_embeddings=False), ()  # as transformers does: what was saved counts
     if config.tied_embeddings:
         return config, ()
-    if any(str(name).endswith(("ForCausalLM", "LMHeadModel")) for name in given.get("architectures") or ()):
+    if any(name.endswith(PREDICTS) for name in classes_of(given)):
         raise ModelError(f"{weights.name}: tensor {head} is missing")
     return replace(config, predicts=False), (
         f"{weights.name} has no {head}, so there are no odds of a next token",

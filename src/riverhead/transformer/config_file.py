@@ -10,15 +10,13 @@ from typing import Any
 from riverhead.cost import Config
 from riverhead.errors import InputError, ModelError
 from riverhead.transformer.files import read_json
+from riverhead.transformer.huggingface import PREDICTS, classes_of, config_from
 from riverhead.transformer.kept import CONFIG_FILE
 from riverhead.transformer.layout import MODEL_FILE
 
 __all__ = ["FileConfig", "read_config", "read_file"]
 
 NO_COST = ("quantization_config", "rope_scaling", "rope_parameters")  # packing, scaling: as many numbers
-PREDICTS = ("ForCausalLM", "LMHeadModel")  # how transformers' classes that have odds of a next token end
-
-
 CLASSES = {"gpt2": "GPT2", "bert": "Bert"}  # how the names of a family's classes start; else its own name
 FLOATS = ("F16", "F32", "F64", "BF16")  # GGUF's
 
@@ -61,12 +59,12 @@ def read_file(path: Path) -> FileConfig:
 
 
 def _gguf(path: Path) -> FileConfig:
+    from riverhead.transformer import gguf_model
     from riverhead.transformer.gguf import read_header
-    from riverhead.transformer.gguf_model import config_from
 
     header = read_header(path)
     packed = sorted({tensor.kind.name for tensor in header.tensors.values()} - {*FLOATS})
-    return FileConfig(config_from(header), quantised=", ".join(packed) or None)
+    return FileConfig(gguf_model.config_from(header), quantised=", ".join(packed) or None)
 
 
 def _ours(path: Path) -> Config:
@@ -77,19 +75,16 @@ def _ours(path: Path) -> Config:
 
 
 def _huggingface(path: Path) -> FileConfig:
-    from riverhead.transformer.huggingface import config_from
-
     whole = read_json(path)
     given = {name: value for name, value in whole.items() if name not in NO_COST}
     config = config_from(given)
-    named = given.get("architectures")
-    classes = named if isinstance(named, list) else ()
-    predicts = not classes or any(str(name).endswith(PREDICTS) for name in classes)
+    classes = classes_of(given)
+    predicts = not classes or any(name.endswith(PREDICTS) for name in classes)
     config = replace(config, predicts=config.predicts and (predicts or config.tied_embeddings))
     return FileConfig(config, tuple(_left_out(config, classes)), _packing(whole))
 
 
-def _left_out(config: Config, classes: Any) -> Iterator[str]:
+def _left_out(config: Config, classes: list[str]) -> Iterator[str]:
     """Say of each class that is more than what is counted what it is counted as."""
     start = CLASSES.get(config.architecture, config.architecture.title())
     ends = ("Model", *(PREDICTS if config.predicts else ()))
@@ -98,7 +93,7 @@ def _left_out(config: Config, classes: Any) -> Iterator[str]:
     for name in classes:
         if name not in [start + end for end in ends]:
             yield (
-                f"{name!s:.60} is counted as a {config.architecture} {counted}{pooler}; what else it has, "
+                f"{name:.60} is counted as a {config.architecture} {counted}{pooler}; what else it has, "
                 "such as a head of its own, is left out."
             )
 

@@ -94,6 +94,7 @@ def read_json(file: Path) -> dict[str, Any]:
     text = read_text(file)
     try:
         found = json.loads(text)
+        json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair, escaped, is no text
         if not isinstance(found, dict):
             raise ValueError(f"it has to be a JSON object, it is {type(found).__name__}")
     except (ValueError, RecursionError) as error:

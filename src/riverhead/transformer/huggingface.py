@@ -13,7 +13,7 @@ from riverhead.cost import Config
 from riverhead.errors import ModelError
 from riverhead.transformer.rope import SCALINGS
 
-__all__ = ["FAMILIES", "config_from", "family_of", "rope_of"]
+__all__ = ["FAMILIES", "PREDICTS", "classes_of", "config_from", "family_of", "rope_of"]
 
 Json = Mapping[str, Any]
 
@@ -84,13 +84,19 @@ ACTIVATIONS = {
     "relu": "relu",
 }
 MOST_LAYERS = 1 << 16  # where no tensors are counted
+PREDICTS = ("ForCausalLM", "LMHeadModel")  # how classes that have odds of a next token end
 LAYER_TYPES = ("full_attention", "sliding_attention")
+
+
+def classes_of(given: Json) -> list[str]:
+    """Return the names of the classes of transformers that the model is of."""
+    classes = given.get("architectures")
+    return [str(name) for name in classes] if isinstance(classes, list) else []
 
 
 def family_of(given: Json) -> str:
     """Return the model's family, by ``model_type`` or, in older files, by its class; or refuse it by name."""
-    classes = given.get("architectures")
-    first = str(classes[0]) if isinstance(classes, list) and classes else ""
+    first = next(iter(classes_of(given)), "")
     older = re.match("|".join(FAMILIES), first.lower())
     family = given.get("model_type") or (older and older[0])
     if family not in FAMILIES:
@@ -98,7 +104,7 @@ def family_of(given: Json) -> str:
             f"config.json: model_type is {family!r:.60} ({first or 'no architectures'}), read are "
             f"{', '.join(FAMILIES)}; for another model use riverhead.watch with the library it belongs to"
         )
-    if "quantization_config" in given:
+    if given.get("quantization_config") is not None:
         raise ModelError(
             "config.json: the weights are quantised (quantization_config); save them as float32, float16 or "
             "bfloat16 (model.dequantize() in transformers), or take a GGUF file"

@@ -15,6 +15,8 @@ __all__ = ["SCALINGS", "divisors"]
 
 Array = npt.NDArray[np.float32]
 
+MOST_CHANNELS = 1 << 16  # of a head: no tensor has shown yet how wide it is
+
 
 def divisors(kind: str, parameters: Mapping[str, Any], base: float, d_k: int) -> Array:
     """Return the divisors of the d_k / 2 pairs' angles under the scaling ``kind``, one of `SCALINGS`.
@@ -25,6 +27,8 @@ def divisors(kind: str, parameters: Mapping[str, Any], base: float, d_k: int) ->
     >>> divisors("linear", {"factor": 4}, 10000.0, 6)
     array([4., 4., 4.], dtype=float32)
     """
+    if d_k > MOST_CHANNELS:
+        raise ModelError(f"RoPE scaling {kind!r}: heads of {d_k} channels, at most {MOST_CHANNELS} are read")
     scaling, needed = SCALINGS[kind]
     for name in needed:
         value = parameters.get(name)
