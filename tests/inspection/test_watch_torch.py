@@ -116,6 +116,17 @@ def test_a_query_whose_keys_are_all_filled_sees_none():
     np.testing.assert_array_equal(seen[0].row_sum, np.broadcast_to([1, 1, 0, 1, 1], (2, 3, 5)))
 
 
+@pytest.mark.parametrize("shape", [(5, 5), (2, 1, 5, 5)])
+def test_where_no_query_sees_a_key_nothing_is_attended_to(shape):
+    x = random(2, 3, 5, 7)
+    with riverhead.watch(model := Calls(), top=2) as seen:
+        model(x, x, x, attn_mask=torch.zeros(shape, dtype=torch.bool))
+    agree(seen[0], np.zeros((2, 3, 5, 5)))
+    assert (seen[0].lse == -np.inf).all()
+    assert (seen[0].top_key == -1).all()
+    assert math.isnan(seen.means()[2].entropy_nats)
+
+
 def test_is_causal_lets_the_first_query_see_the_first_key():
     q, k = random(1, 1, 3, 5), random(1, 1, 7, 5, seed=1)
     with riverhead.watch(model := Calls()) as seen:

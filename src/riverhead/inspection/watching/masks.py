@@ -95,7 +95,7 @@ def spans(given: Given) -> Spans | None:
         return None
     seen = mask.any(dim=-2).any(dim=-2)  # (B, T_k)
     oneself = mask.expand(*mask.shape[:2], T_q, T_k).diagonal(dim1=-2, dim2=-1).any(dim=-2)  # (B, T)
-    if bool(seen.all()) or bool((seen & ~oneself).any()):
+    if bool(seen.all()) or not bool(seen.any()) or bool((seen & ~oneself).any()):
         return None
     found = []
     for row in seen.expand(given.q.shape[0], T_k):
