@@ -362,3 +362,30 @@ def test_windows_are_transformers(changes: dict[str, Any], windows: tuple[int, .
     else:
         kinds = [kind == "sliding_attention" for kind in theirs.layer_types]
         assert tuple(theirs.sliding_window if slides else 0 for slides in kinds) == (windows or (0,) * 3)
+
+
+UNSAID = ("num_key_value_heads", "head_dim", "rms_norm_eps", "tie_word_embeddings", "architectures")
+SAID = {field: value for field, value in CONFIG.items() if field not in UNSAID} | {
+    "num_hidden_layers": 30,  # a Qwen has 28 without a window
+    "num_attention_heads": 64,  # of which 8 and 32 key heads are a share
+    "hidden_size": 128,
+}
+FEW = {  # what a family cannot do without
+    "llama": ("Llama", SAID),
+    "mistral": ("Mistral", SAID),
+    "qwen2": ("Qwen2", SAID | {"use_sliding_window": True}),
+    "qwen3": ("Qwen3", SAID | {"use_sliding_window": True}),
+    "gpt2": ("GPT2", {"n_layer": 2, "n_head": 3, "n_embd": 21, "vocab_size": 11, "n_positions": 29}),
+    "bert": ("Bert", SAID | {"tie_word_embeddings": True}),  # to odds it has not: told to no number
+}
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("family", FEW)
+def test_what_a_config_leaves_unsaid_is_what_transformers_takes(family: str) -> None:
+    transformers = pytest.importorskip("transformers", reason="defaults: needs the [oracle] extra")
+    name, few = FEW[family]
+    given = few | {"model_type": family}
+    theirs = getattr(transformers, f"{name}Config")(**given).to_dict()
+    assert theirs.keys() > given.keys()
+    assert config_from(given) == config_from(theirs)

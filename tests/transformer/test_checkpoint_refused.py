@@ -61,6 +61,7 @@ ROPE = {"rope_type": "llama3", "rope_theta": 19.0, "factor": 8.0, "low_freq_fact
         ({"rope_parameters": {"partial_rotary_factor": 0.5}}, "RoPE scaling is .*over all of d_k"),
         ({"partial_rotary_factor": 0.5}, "partial_rotary_factor is 0.5, read is 1.0"),
         ({"is_decoder": True}, "is_decoder is True, read is False"),
+        ({"is_encoder_decoder": True}, "is_encoder_decoder is True, read is False"),
         ({"is_causal": False}, "is_causal is False, read is True"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type is 'relative_key'"),
         ({"add_cross_attention": True}, "add_cross_attention is True"),

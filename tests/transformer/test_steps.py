@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from riverhead.transformer.huggingface import ACTIVATIONS as NAMES
 from riverhead.transformer.steps import ACTIVATIONS, erf, layer_norm, linear, rms_norm
 
 NUMBERS = st.floats(-100, 100, width=32)
@@ -49,6 +50,17 @@ def test_activations_are_their_formulas(name: str, x: np.ndarray) -> None:
 def test_activations_far_out_are_0_or_the_number_itself_and_nan_stays(name: str) -> None:
     found = ACTIVATIONS[name](np.array([-3e4, 3e4, 0, np.nan], np.float32))
     np.testing.assert_array_equal(found, [0, 3e4, 0, np.nan])
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", NAMES)
+def test_an_activation_by_a_config_s_name_is_transformers(name: str) -> None:
+    torch = pytest.importorskip("torch", reason="activations: needs the [oracle] extra")
+    activations = pytest.importorskip("transformers.activations", reason="needs the [oracle] extra")
+    x = np.linspace(-5, 5, 101, dtype=np.float32)
+    expected = activations.ACT2FN[name](torch.tensor(x))
+    # the two GELUs are 5e-4 apart; each side within 1e-6 of its formula, as above
+    np.testing.assert_allclose(ACTIVATIONS[NAMES[name]](x), expected, rtol=4e-7, atol=3e-6)
 
 
 def test_norms_are_their_formulas() -> None:
