@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from configs import TINY, configs
 from families import CAUSAL, FAMILIES, made
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from riverhead.cost import Config
 from riverhead.cost.figures import Figure
 from riverhead.cost.flops import (
+    ACTIVATION,
     APART,
     EVERY,
     PRODUCTS,
@@ -27,6 +29,7 @@ from riverhead.cost.flops import (
     training_step,
 )
 from riverhead.errors import InputError
+from riverhead.transformer import steps
 
 T, B = 23, 2
 
@@ -158,6 +161,43 @@ def test_what_is_no_product_stands_apart() -> None:
         "silu, 5 a number": 5 * 2 * 7 * 3 * 17,
         "residual sums": 2 * 2 * 7 * 3 * 31,
     }
+
+
+def test_what_is_no_product_of_a_model_with_every_part() -> None:
+    every = replace(
+        TINY, norm="layer", gated=False, activation="gelu_tanh", rope_base=None, qk_norm=True, qkv_bias=True,
+        out_bias=True, feed_forward_bias=True, embedding_norm=True,
+    )  # fmt: skip
+    found = {one.name: one.value for one in prefill(every, 7, 2) if one.group == APART}
+    assert found == {
+        "softmax, 6 a visible weight": 6 * 2 * 3 * 10 * 28,
+        "norms, 7 a number": 7 * 2 * 7 * 31 * 8,  # and once more of the embedding
+        "norms of q and k, 4 a number": 4 * 2 * 7 * 3 * 15 * 14,
+        "gelu_tanh, 9 a number": 9 * 2 * 7 * 3 * 17,
+        "residual sums": 2 * 2 * 7 * 3 * 31,
+        "biases of q, k and v": 2 * 7 * 3 * (10 * 14 + 5 * (14 + 11)),
+        "bias of W_o": 2 * 7 * 3 * 31,
+        "biases of the feed-forward": 2 * 7 * 3 * (17 + 31),
+    }
+
+
+class Counted(np.ndarray):
+    """Counts the operations that are done with it."""
+
+    n_operations = 0
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *given: Any, out: Any = (), **how: Any) -> Any:
+        Counted.n_operations += 1
+        given, out = ([np.asarray(each) for each in arrays] for arrays in (given, out))
+        return getattr(ufunc, method)(*given, **how, **({"out": tuple(out)} if out else {})).view(Counted)
+
+
+@pytest.mark.parametrize("name", steps.ACTIVATIONS)
+def test_an_activation_is_as_many_operations_as_are_done(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "erf", np.tanh)  # which is one operation, as an erf is
+    monkeypatch.setattr(Counted, "n_operations", 0)
+    steps.ACTIVATIONS[name](np.ones(5).view(Counted))
+    assert Counted.n_operations == ACTIVATION[name]
 
 
 def test_a_model_that_sees_both_ways_decodes_nothing() -> None:
