@@ -36,7 +36,7 @@ def test_as_many_tokens_move_as_is_said(n: int) -> None:
 def test_attention_that_knows_places_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def leaning(q: Any, k: Any, v: Any, **options: Any) -> Attention:
         found = attention(q, k, v, **options)
-        return Attention(found.out * (1 + 1e-9 * np.arange(order.T))[:, None], found.weights, found.scores)
+        return Attention(found.out * (1 + 1e-12 * np.arange(order.T))[:, None], found.weights, found.scores)
 
     monkeypatch.setattr(order, "attention", leaning)
     assert failed(measure("order")) >= {"permuted", "mean"}
@@ -49,7 +49,7 @@ def test_positions_that_are_lost_are_found_out(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_bound_is_more_than_rounding_and_less_than_a_change() -> None:
     unit = np.finfo(np.float64).eps
-    assert 100 * unit < order._bound() < 1e-9
+    assert 100 * unit < order._bound() < 1e-12
     rows = measure("order").data["rows"]
     assert {row["way"] for row in rows} == {way.name for way in order.WAYS}
     moves = [row for row in rows if row["way"] == "alibi" and row["moved"] == 2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tracemalloc
 
 import numpy as np
@@ -38,6 +39,26 @@ def test_every_length_is_within_what_is_predicted() -> None:
 def test_weights_that_are_stored_after_all_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "_blocks", lambda q, k, v: attention(q, k, v).out)
     assert failed(measure("growth")) >= {"never-stored", "never-stored-exponent", "times"}
+
+
+def test_two_more_blocks_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = growth._blocks
+
+    def kept_besides(q, k, v):
+        kept = np.zeros(2 * growth.BLOCK_BYTES, np.uint8)
+        return blocks(q, k, v) + kept[0]
+
+    monkeypatch.setattr(growth, "_blocks", kept_besides)
+    assert failed(measure("growth")) == {"never-stored", "times"}
+
+
+def test_weights_that_are_stored_twice_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice(q, k, v):
+        found = attention(q, k, v)
+        return dataclasses.replace(found, weights=found.weights.copy())
+
+    monkeypatch.setattr(growth, "attention", twice)
+    assert failed(measure("growth")) == {"stored"}
 
 
 def test_other_outputs_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from riverhead.core.job import job_of
 from riverhead.core.rowblocks import BLOCK_BYTES, run
 from riverhead.experiments.experiment import Experiment, Prediction, Progress, Result, shown
 from riverhead.experiments.rounding import by_chance
+from riverhead.experiments.scale.piece import exponent
 from riverhead.numbers import fixed
 from riverhead.scene import Cell, Line, Lines, Table
 
@@ -30,7 +31,7 @@ D = 64  # d_k and d_v of one head, float32
 FIRST, LAST, LAST_THOROUGH = 256, 8192, 32768
 BEYOND = 131_072  # as far as the charts go on, predicted
 TOP = 8  # largest weights kept of each query
-N_BLOCKS = 4  # blocks of rows alive at once: scores, their exponentials, and room for what makes them
+N_BLOCKS = 3  # blocks alive at once: scores, their exponentials; a third is room for their rows of q and out
 MEMORY_SHARE = 0.5  # of what the machine has free, the most that is taken
 
 ARGUMENT = """\
@@ -46,7 +47,8 @@ move it, not in arithmetic."""
 
 def prepare(thorough: bool = False) -> Experiment:
     """Predict bytes and how they grow, for lengths that fit into the memory that is free."""
-    T = _lengths(thorough)[-1]
+    lengths = _lengths(thorough)
+    T = lengths[-1]
     bound = by_chance(T + D, largest=1, dtype=np.float32)
     most = _never_bytes(T)
     return Experiment(
@@ -58,15 +60,15 @@ def prepare(thorough: bool = False) -> Experiment:
                 "stored",
                 f"Stored: peak bytes at {T:,} tokens.",
                 _stored_bytes(T),
-                _stored_bytes(T) + 8 * T * D + BLOCK_BYTES,
-                "8·T², scores and weights; beside them at most 8·T·d and 1 MiB",
+                _stored_at_most(T),
+                "8·T², scores and weights; beside them at most 8·T·d: out and what of v is finite are 5·T·d",
             ),
             Prediction(
                 "never-stored",
                 f"Never stored: peak bytes at {T:,} tokens.",
                 4 * T * (D + 1),
                 most,
-                f"4·T·(d + 1), out and lse; at most {N_BLOCKS} blocks of 1 MiB and 4·T·(2·d + 1)",
+                f"4·T·(d + 1), out and lse; at most {N_BLOCKS} blocks of 1 MiB, and T·d: what of v is finite",
             ),
             Prediction(
                 "times",
@@ -78,9 +80,8 @@ def prepare(thorough: bool = False) -> Experiment:
             Prediction(
                 "stored-exponent",
                 "Stored: peak bytes grow as T to this power.",
-                1.9,
-                2.1,
-                "8·T², whose small rest weighs less and less",
+                *_slopes(lengths, _stored_bytes, _stored_at_most),
+                "8·T², and at most 8·T·d besides, which weighs most in short texts: the slopes that leaves",
             ),
             Prediction(
                 "never-stored-exponent",
@@ -121,8 +122,8 @@ def measure(experiment: Experiment, seed: int, thorough: bool, progress: Progres
         "stored": last["stored_peak_bytes"],
         "never-stored": last["never_stored_peak_bytes"],
         "times": last["stored_peak_bytes"] / last["never_stored_peak_bytes"],
-        "stored-exponent": _exponent(rows, "stored_peak_bytes"),
-        "never-stored-exponent": _exponent(rows, "never_stored_peak_bytes"),
+        "stored-exponent": exponent(lengths, [row["stored_peak_bytes"] for row in rows]),
+        "never-stored-exponent": exponent(lengths, [row["never_stored_peak_bytes"] for row in rows]),
         "kept": last["attend_kept_bytes"],
         "outputs": max(row["outputs_apart"] for row in rows),
     }
@@ -173,9 +174,25 @@ def _stored_bytes(T: int) -> int:
     return 8 * T**2
 
 
+def _stored_at_most(T: int) -> int:
+    return _stored_bytes(T) + 8 * T * D
+
+
+def _slopes(
+    lengths: tuple[int, ...], least: Callable[[int], int], most: Callable[[int], int]
+) -> tuple[float, float]:
+    """The lowest and the highest exponent of bytes that are at each length between ``least`` and ``most``."""
+    middle = math.sqrt(lengths[0] * lengths[-1])  # each length is twice the one before
+    low, high = (
+        exponent(lengths, [(of_long if middle < T else of_short)(T) for T in lengths])
+        for of_short, of_long in ((most, least), (least, most))
+    )
+    return low, high
+
+
 def _never_bytes(T: int) -> int:
-    """The most the pass takes in NumPy: out and lse, a copy of q and of what is finite in v, and blocks."""
-    return 4 * T * (D + 1) + 4 * T * (2 * D + 1) + N_BLOCKS * BLOCK_BYTES
+    """The most the pass takes in NumPy: out and lse, a byte for each number of v, and blocks."""
+    return 4 * T * (D + 1) + T * D + N_BLOCKS * BLOCK_BYTES
 
 
 def _kept_bytes(T: int) -> int:
@@ -229,12 +246,6 @@ def _taken(do: Callable[[], Found]) -> tuple[Found, int, float]:
     finally:
         if not traced:
             tracemalloc.stop()
-
-
-def _exponent(rows: list[dict[str, Any]], what: str) -> float:
-    """The slope of the line through the points on log axes, by least squares."""
-    x, y = (np.log([row[name] for row in rows]) for name in ("T", what))
-    return float(np.polyfit(x, y, 1)[0])
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riverhead.core import alibi_bias, alibi_slopes, attention, merge, rope, sinusoidal, split
+from riverhead.core import alibi_bias, attention, merge, rope, sinusoidal, split
 from riverhead.core.border import Floats
 from riverhead.experiments.experiment import Experiment, Prediction, Progress, Result, shown
-from riverhead.experiments.rounding import apart
+from riverhead.experiments.rounding import by_chance
 from riverhead.scene import Cell, Line, Lines, Table
 
 __all__ = ["measure", "prepare"]
@@ -56,16 +56,17 @@ WAYS = (
 
 
 def _bound() -> float:
-    """What rounding alone can do to an output, and to the mean of T of them."""
-    reach = ENTRIES**2 * math.sqrt(D_K) * D_MODEL + T * float(alibi_slopes(H).max())
-    largest = ENTRIES * math.sqrt(D_MODEL)
-    of_mean = T * float(np.finfo(np.float64).eps) * largest
-    return apart(T, D_K, reach=reach, largest=largest, dtype=np.float64, d_model=D_MODEL) + of_mean
+    """What rounding does by chance to an output, sums of d_model, d_k and T terms, and to the mean of T."""
+    largest = ENTRIES * math.sqrt(D_MODEL)  # |v| ≤ Σ|x||W_v|
+    return by_chance(D_MODEL + D_K + T + T, largest=largest, dtype=np.float64)
 
 
 def prepare(thorough: bool = False) -> Experiment:
     """Predict: without positions nothing changes but by rounding, with them more than that."""
-    still = f"float64 rounds, in another order: T {T}, d_model {D_MODEL}, d_k {D_K}"
+    still = (
+        "10·√n·2⁻⁵³·v, as independent roundings of float64 add, in another order: n = d_model + d_k + 2·T, "
+        f"no value is above v = {ENTRIES}·√d_model; T {T}, d_model {D_MODEL}, d_k {D_K}"
+    )
     moved = f"{BEYOND:,} times what rounding can do"
     bound = _bound()
     return Experiment(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from riverhead.core import attention_gradient
 from riverhead.experiments.experiment import Prediction
+from riverhead.experiments.rounding import by_chance
 from riverhead.experiments.scale.piece import Piece, exponent
 from riverhead.numbers import Number, plain, significant
 from riverhead.scene import Cell, Line, Lines, Part, Table, Text
@@ -28,7 +29,6 @@ CLOSE = 5  # standard errors
 CHUNK = 1 << 19  # numbers of W_q drawn at once: 4 MB
 SLOPE_ROOM = 0.1
 ORDER = 10.0  # "of the order of": to a tenth, or ten times as much
-ROUNDING = 1e-12  # float64's 2⁻⁵², a few hundred times over: sums of T·d_k products
 REACH, STEP = 8.0, 2e-3
 
 
@@ -133,8 +133,9 @@ def predictions(n_texts: int) -> tuple[Prediction, ...]:
             "equal, the norms of what reaches them need not be; the largest difference, as a part of "
             "|W_q|·|dW_q|.",
             0,
-            ROUNDING,
-            "both are Σ dots·ddots: c·W_q with W_k/c has the same loss for every c",
+            by_chance(D_MODEL * WIDTHS[-1], largest=1, dtype=np.float64),
+            "both are Σ dots·ddots: c·W_q with W_k/c has the same loss for every c; 10·√n·2⁻⁵³, as "
+            f"independent roundings of float64 add: n = d_model·d_k, up to {D_MODEL}·{WIDTHS[-1]}",
         ),
     )
 
