@@ -59,6 +59,26 @@ def by_loops(fake: FakeModel, ids: list[int], layer: int, head: int) -> dict[str
     }
 
 
+def slack_by_loops(fake: FakeModel, ids: list[int], layer: int, head: int) -> float:
+    """How much more a key beyond the 8 with most weight may surprise than those do, the mean over queries."""
+    habit = habit_of(fake, len(ids), silent).rows(np.arange(len(ids)))[layer, head].astype(float)
+    found = []
+    for i in range(1, len(ids)):
+        row = fake.row(ids, layer, head, i)
+        kept = sorted(range(len(row)), key=lambda j: -row[j])[:8]
+        beyond = [row[j] - habit[i, j] for j in kept if ids[j] and j not in (0, i)]
+        if beyond:
+            found.append(max(row[kept[-1]] - max(beyond), 0) if len(kept) == 8 else 0)
+    return mean(found)
+
+
+def test_a_surprise_is_too_small_by_no_more_than_the_smallest_weight_kept_allows(fake: FakeModel) -> None:
+    ids = fake.tokenize(LONG)
+    slacks = [slack_by_loops(fake, ids, *at) for at in np.ndindex(LAYERS, HEADS)]
+    assert max(slacks) > 100 * WEIGHT_BOUND
+    assert heads(fake, LONG).surprise_slack == pytest.approx(max(slacks), abs=2 * WEIGHT_BOUND)  # two weights
+
+
 @pytest.mark.parametrize(
     "how", [{}, {"causal": False}, {"window": 3}, {"causal": False, "window": 7}], ids=str
 )
@@ -85,10 +105,17 @@ def test_every_column_is_what_loops_over_the_rows_give(
         assert found.surprise_slack == 0
 
 
+def test_the_note_on_habit_says_by_what_it_is_known(fake: FakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    for by_place, said in ((512, "of plain text, by place"), (3, "of plain text, by distance")):
+        monkeypatch.setattr("riverhead.inspection.every_head.BY_PLACE", by_place)
+        assert any(said in note for note in heads(fake, SHORT).notes)
+
+
 def test_the_first_token_is_no_copy_and_a_text_without_copies_says_so(fake: FakeModel) -> None:
     found = heads(fake, "one two one" if not fake.opens else "one two")
     assert found.n_copied == 0
     assert {row.induction_weight for row in found.rows} == {None}
+    assert found.where("induction<1").rows == ()
     assert any("here are none" in note for note in found.notes)
     with pytest.raises(InputError, match="no token stands twice"):
         found.heatmap("induction")

@@ -7,10 +7,11 @@ import math
 
 import numpy as np
 import pytest
-from watched import agree, agree_on_own, bound, measures
+from watched import EPS, agree, agree_on_own, bound, measures
 
 import riverhead
 from riverhead.errors import ModelError
+from riverhead.inspection.watching import check
 
 torch = pytest.importorskip("torch", reason="riverhead.watch needs the [oracle] extra")
 pytestmark = [
@@ -125,6 +126,43 @@ def test_where_no_query_sees_a_key_nothing_is_attended_to(shape):
     assert (seen[0].lse == -np.inf).all()
     assert (seen[0].top_key == -1).all()
     assert math.isnan(seen.means()[2].entropy_nats)
+
+
+def test_queries_that_see_others_and_not_themselves_are_no_padding():
+    x, before = random(2, 3, 5, 7), torch.ones(5, 5, dtype=torch.bool).tril(-1)
+    with riverhead.watch(model := Calls()) as seen:
+        model(x, x, x, attn_mask=before.expand(2, 1, 5, 5))
+    assert seen[0].spans is None
+    agree(seen[0], (x @ x.mT / 7**0.5).masked_fill(~before, -torch.inf).softmax(-1).nan_to_num())
+
+
+@pytest.mark.parametrize("scale", [1.0, -1.0])
+def test_beside_large_scores_an_added_10000_hides_nothing(scale):
+    x = 100 * random(2, 3, 5, 7, dtype=torch.float64)
+    added = torch.zeros(5, 5, dtype=torch.float64)
+    added[:, 3] = -10_000
+    with riverhead.watch(model := Calls()) as seen:
+        model(x, x, x, attn_mask=added, scale=scale)
+    w = (scale * x @ x.mT + added).softmax(-1)
+    assert w[..., 3].max() == 1
+    np.testing.assert_allclose(seen[0].received, w.sum(-2), atol=1e-9)  # float64, scores below 10⁶
+
+
+@pytest.mark.parametrize("inference", [True, False])
+def test_a_mask_that_was_changed_in_place_or_turned_is_read_anew(inference):
+    asked = {"keep": "map", "say": str}
+    with torch.inference_mode(inference), riverhead.watch(model := Calls(), **asked) as seen:
+        x, mask = random(2, 3, 5, 7), torch.ones(5, 5, dtype=torch.bool)
+        model(x, x, x, attn_mask=mask)
+        mask[:, 2] = False
+        model(x, x, x, attn_mask=mask)
+        mask[1, :2] = False
+        model(x, x, x, attn_mask=mask)
+        model(x, x, x, attn_mask=mask.mT)
+    every, column, corner = torch.ones(3, 5, 5, dtype=torch.bool)
+    column[:, 2] = corner[:, 2] = corner[1, :2] = False
+    for call, mask in zip(seen, (every, column, corner, corner.mT), strict=True):
+        np.testing.assert_array_equal(np.asarray(call.map) > 0, mask.expand(2, 3, 5, 5))
 
 
 def test_is_causal_lets_the_first_query_see_the_first_key():
@@ -253,6 +291,20 @@ def test_dropout_is_reported_and_the_weights_are_those_before_it():
         model(x, x, x, dropout_p=0.5)
     assert "dropout 0.5 was on" in seen.notes[0]
     agree(seen[0], (x @ x.mT / 7**0.5).softmax(-1))
+
+
+def test_an_output_that_is_no_number_agrees_with_nothing():
+    x = random(2, 3, 5, 7)
+    v = x.clone()
+    v[0, 1, 4, 2] = torch.nan
+    with pytest.raises(ModelError, match="differ by 1 of their length"), riverhead.watch(model := Calls()):
+        model(x, x, v)
+
+
+def test_rows_are_apart_by_a_fraction_of_their_length_and_of_zeros_by_their_own():
+    ours, sees = random(2, 3, 5), torch.ones(2, 3, dtype=torch.bool)
+    assert check.compared(ours, ours / 2, sees) == pytest.approx(1, rel=4 * EPS)  # two norms and a ratio
+    assert check.compared(ours, 0 * ours, sees) == pytest.approx(ours.norm().item(), rel=4 * EPS)
 
 
 def test_attention_by_hand_is_an_error_that_says_what_to_do():

@@ -206,7 +206,11 @@ def _about_surprise(slack: float) -> str:
 
 
 def _at_most(value: float) -> str:
-    """A bound in two digits, rounded up."""
+    """A bound in two digits, rounded up.
+
+    >>> _at_most(0.0321)
+    '0.033'
+    """
     step = 10.0 ** (math.floor(math.log10(value)) - 1)
     return significant(math.ceil(value / step) * step, 2).text
 
