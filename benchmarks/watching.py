@@ -83,7 +83,8 @@ def transformer_lens(model: Any) -> Callable[[Any], Any]:
     from transformer_lens.model_bridge.sources._bridge_builder import build_bridge_from_module
 
     bridge = build_bridge_from_module(model, "GPT2LMHeadModel", hf_config=model.config)
-    return lambda ids: bridge.run_with_cache(ids, names_filter=lambda name: name.endswith("hook_pattern"))
+    asked = {"names_filter": lambda name: name.endswith("hook_pattern"), "use_cache": False}
+    return lambda ids: bridge.run_with_cache(ids, **asked, logits_to_keep=1)
 
 
 WAYS = {
