@@ -148,6 +148,13 @@ def test_a_window_that_is_not_there_is_refused_by_its_axis(reading, said):
         window(reading, said, "--keys")
 
 
+def test_a_window_ends_with_the_text(reading):
+    T = len(reading.tokens)
+    assert window(reading, f"2:{T}", "--rows") == range(2, T)
+    with pytest.raises(InputError, match=rf"--rows '2:{T + 1}' is 2:{T + 1}; the tokens are 0:{T}"):
+        window(reading, f"2:{T + 1}", "--rows")
+
+
 def test_a_small_window_has_its_numbers_and_nothing_where_hidden():
     found = maps(13)
     (matrix, note) = found.scene(range(2, 5), range(1, 6)).parts
