@@ -141,6 +141,18 @@ def test_too_little_training_does_not_agree_and_that_is_said():
     assert "accuracy learned" in result.verdict
 
 
+def test_a_claim_is_of_the_seed_that_fits_it_least():
+    setup = Setup(n_seeds=3, n_steps=5)  # when they are not yet alike
+    result = run(predict(setup), setup, 0, silent)
+    measured = {claim.prediction.name: claim.measured for claim in result.claims}
+    free, learned = (
+        [each for each in result.data["runs"] if each["learned"] is way] for way in (False, True)
+    )
+    assert measured["loss without parameters"] == min(loss for each in free for loss in each["losses"])
+    assert len({each["accuracy"] for each in learned}) > 1
+    assert measured["accuracy learned"] == min(each["accuracy"] for each in learned)
+
+
 def test_it_prints_and_is_plain_data_the_same_for_the_same_seed():
     told: list[float] = []
     setup = Setup(n_seeds=2, n_steps=2)

@@ -113,7 +113,8 @@ def test_lengths_stop_where_memory_does(monkeypatch: pytest.MonkeyPatch) -> None
     lengths = growth._lengths.__wrapped__  # type: ignore[attr-defined]
     for free, thorough, last in (
         (0, False, 1024),
-        (1 << 30, True, 8192),
+        (1 << 30, True, 8192),  # which takes half of it
+        ((1 << 30) - 2, True, 4096),
         (1 << 40, True, 32768),
         (1 << 40, False, 8192),
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -52,6 +53,8 @@ def by_hand(n_heads: int, n_back: int) -> dict[str, np.ndarray]:
 def test_what_is_predicted_is_measured(seed):
     result = run(predict(SMALL), SMALL, seed, silent)
     assert result.agrees, result.verdict
+    for claim, n in zip(result.claims[1:], SMALL.n_heads, strict=True):  # of the best seed
+        assert claim.measured == min(each["loss"] for each in result.data["runs"] if each["n_heads"] == n)
     for each in result.data["runs"]:
         looks_back = [row[-2] > row[each["marked"]] for row in each["weights"]]
         assert sum(looks_back) == each["looking_back"]
@@ -110,6 +113,18 @@ def test_a_model_that_was_not_trained_does_not_agree_and_that_is_said():
     assert [claim.holds for claim in result.claims] == [True, True, False]
     assert not result.agrees
     assert "loss, 2 heads" in result.verdict
+
+
+def test_the_page_names_the_two_tokens_and_what_no_head_copies():
+    result = untrained((1, 2, 4, 8))
+    table, _, _, *matrices = result.parts
+    for heads_, divided, *_, lost in table.rows:
+        back, marked = map(int, divided.split(" + "))
+        assert back + marked == int(heads_)
+        assert Fraction(lost) == Fraction(abs(back - marked), 2 * int(heads_))
+    for matrix, each in zip(matrices, result.data["runs"][:2], strict=True):
+        assert matrix.columns[each["marked"]].endswith(" marked")
+        assert matrix.columns[-2].endswith(" before")
 
 
 def test_the_same_seed_gives_the_same_numbers_and_another_one_others():
