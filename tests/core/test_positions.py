@@ -161,6 +161,11 @@ def test_alibi_falls_with_distance_on_both_sides_and_stands_at_the_end():
             InputError,
             "divisors run from 0.0 to 1.0; each must be finite and above 0",
         ),
+        (
+            lambda: rope(np.ones((3, 4)), divisors=[1.0, np.inf]),
+            InputError,
+            "divisors run from 1.0 to inf; each must be finite and above 0",
+        ),
         (lambda: rope(np.ones((3, 4), int)), DtypeError, "x is int64"),
         (lambda: sinusoidal(3, 5), ShapeError, "d_model is 5; it must be even"),
         (lambda: alibi_slopes(0), InputError, "n_heads is 0; it must be a whole number, at least 1"),

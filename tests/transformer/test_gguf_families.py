@@ -14,6 +14,7 @@ from riverhead.errors import ModelError
 from riverhead.transformer import Model, open_model
 from riverhead.transformer.convert import convert
 from riverhead.transformer.gguf import read_header
+from riverhead.transformer.gguf_model import config_from
 
 SIZES = Sizes(d_v=14)  # as wide as d_k, as in every file there is
 H, G = SIZES.n_heads * SIZES.d_k, SIZES.n_kv_heads * SIZES.d_k
@@ -126,6 +127,16 @@ def test_a_window_is_every_layer_s(tmp_path: Path, changed: Any) -> None:
     assert converted(made(tmp_path)).config.windows == (7, 7)
 
 
+def test_what_a_header_leaves_unsaid_is_as_llama_cpp_has_it(tmp_path: Path) -> None:
+    """One kv head for each query head, values as wide as keys, all of them turned, by 10000."""
+    header = read_header(made(tmp_path))
+    left_out = ("attention.head_count_kv", "attention.value_length", "rope.dimension_count", "rope.freq_base")
+    assert {f"llama.{key}" for key in left_out} <= header.metadata.keys()
+    few = {key: value for key, value in header.metadata.items() if not key.endswith(left_out)}
+    config = config_from(replace(header, metadata=few))
+    assert (config.n_kv_heads, config.d_v, config.rope_base) == (SIZES.n_heads, SIZES.d_k, 10000.0)
+
+
 @pytest.mark.parametrize(
     ("metadata", "words"),
     [
@@ -135,6 +146,10 @@ def test_a_window_is_every_layer_s(tmp_path: Path, changed: Any) -> None:
         ({"rope__scaling__attn_factor": 0.5}, "llama.rope.scaling.attn_factor is 0.5, read is 1.0"),
         ({"attention__causal": False}, "llama.attention.causal is False"),
         ({"attention__scale": 0.5}, "llama.attention.scale is 0.5"),
+        ({"attention__clamp_kqv": 8.0}, "llama.attention.clamp_kqv is 8.0, read is 0.0"),
+        ({"attention__sliding_window_pattern": 6}, "llama.attention.sliding_window_pattern is 6, read is 0"),
+        ({"rope__scale_linear": 2.0}, "llama.rope.scale_linear is 2.0, read is 1.0"),
+        ({"logit_scale": 0.5}, "llama.logit_scale is 0.5, read is 0.0"),
         ({"attention__sliding_window": -7}, "windows is .-7"),
         ({"attention__sliding_window": 7, "block_count": 1 << 62}, "windows are 20, there are n_layers"),
     ],

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riverhead.errors import ModelError
-from riverhead.transformer.safetensors import read_header, read_tensor
+from riverhead.transformer.safetensors import chunks, read_header, read_tensor
 
 A = np.random.default_rng(5).standard_normal((7, 3), np.float32)
 B = np.arange(5, dtype=np.float32)
@@ -54,6 +54,7 @@ def test_many_rows_are_read_some_at_a_time(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("riverhead.transformer.safetensors.CHUNK_NUMBERS", 7)  # 2 rows of 3
     (tmp_path / "x").write_bytes(safetensors({"a": A}))
     np.testing.assert_array_equal(read(tmp_path / "x", "a"), A)
+    assert [len(rows) for rows in chunks(read_header(tmp_path / "x")["a"])] == [2, 2, 2, 1]
 
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
