@@ -172,6 +172,16 @@ def test_more_than_limit_bytes_is_refused_before_it_is_taken(model):
         model(ids(2, T))
 
 
+def test_limit_bytes_is_of_all_records_together(model):
+    with riverhead.watch(model) as seen:
+        model(ids(2, T))
+    with riverhead.watch(model, limit_bytes=seen.n_bytes):
+        model(ids(2, T))
+    asked, said = riverhead.watch(model, limit_bytes=seen.n_bytes - 1), f"would take {seen.n_bytes:,} bytes"
+    with pytest.raises(InputError, match=said), asked:
+        model(ids(2, T))
+
+
 def test_records_read_as_a_sequence_and_show_as_a_table(model):
     with riverhead.watch(model) as seen:
         assert len(seen) == 0

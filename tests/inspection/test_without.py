@@ -16,6 +16,7 @@ from riverhead.inspection import ablation
 from riverhead.inspection.ablation import losses_nats, mean_outputs, rank, rank_tokens, without
 from riverhead.inspection.reference import windows
 from riverhead.render import render
+from riverhead.scene import Heatmap
 from riverhead.transformer import Model, head_name
 
 TEXT = "The river bank flooded the bank, and the river"
@@ -209,6 +210,10 @@ def test_ranks_go_by_size_either_way(llama: Model) -> None:
             head.head for head in ranking.by(by)[:7]
         ]
         assert "the 7 heads of 30" in page
+        (picture,) = (part for part in ranking.scene(7, by).parts if isinstance(part, Heatmap))
+        assert [x for layer in picture.values for x in layer] == [
+            abs(getattr(head, field)) for head in ranking.heads
+        ]
     assert min(head.loss_change_nats for head in ranking.heads) < 0 < ranking.by("odds")[0].kl_nats
 
 
