@@ -1,0 +1,1 @@
+"""Check what others say about attention: `claims` of a text, and answers of a learner."""

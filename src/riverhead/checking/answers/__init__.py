@@ -1,0 +1,1 @@
+"""A calculation done by hand, graded cell by cell: what is right, what follows, which mistake was made."""

@@ -1,0 +1,1 @@
+"""Every arithmetic claim of a text, checked."""
