@@ -23,7 +23,7 @@ class Truth(StrEnum):
 class Finding:
     """What is found between two offsets of a page's text; a `Claim` is this with its place and words.
 
-    ``how`` is ``exact``, ``rounded`` or ``carried`` where it is true, else empty; ``exact`` the right value in
+    ``how``: exact, rounded or carried where it is true, else empty; ``exact``: the right value in
     the printed unit, None where it is not known; ``cause`` the likely cause of a false one, or what a reader
     must know of a true one ("in binary units"), or empty.
     """
