@@ -72,7 +72,8 @@ SAFE = {
         "figure",
         "figcaption",
     ),
-    *("svg", "g", "line", "polygon", "circle", "rect", "path", "text", "pre", "code", "details", "summary"),
+    *("svg", "g", "line", "polygon", "circle", "rect", "path", "text"),
+    *("pre", "code", "mark", "details", "summary"),
     *("math", "mi", "mo", "mn", "mtext", "mrow", "msub", "msup", "mfrac", "msqrt", "mspace"),
 }
 

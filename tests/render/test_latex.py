@@ -26,6 +26,7 @@ from riverhead.scene import (
     Operator,
     Plane,
     Power,
+    Quote,
     Root,
     Row,
     Scene,
@@ -177,6 +178,7 @@ def everywhere(token):
         Heatmap(((1.0,),), Axis("", ends=(token, token)), Axis("", ends=(token, token))),
         Lines((Line(token, ((1, 1), (2, 2)), True, ((0, 1), (1, 3))),), token, token, caption=token),
         Code(token),
+        Quote(token, token, token, 1, 3),
         Fold(token, (Text((token,)),), open=True),
     )
 

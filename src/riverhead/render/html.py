@@ -17,6 +17,7 @@ from riverhead.render.lines_figure import lines_figure
 from riverhead.render.markup import tag
 from riverhead.render.mathml import mathml
 from riverhead.render.plain import pieces
+from riverhead.render.quote import quoted
 from riverhead.render.walk import Walker, aside, begins_with_formula
 from riverhead.scene import (
     Bar,
@@ -29,6 +30,7 @@ from riverhead.scene import (
     Math,
     Matrix,
     Plane,
+    Quote,
     Scene,
     Table,
     Text,
@@ -69,6 +71,8 @@ white-space:pre;background:none;color:inherit}
 .riverhead svg{max-width:100%;height:auto}
 .riverhead figcaption{margin-bottom:.4em}
 .riverhead pre{overflow-x:auto;padding:.8em 1em;border:1px solid;border-radius:6px;font-size:.92em}
+.riverhead .quote pre{margin:.4em 0}
+.riverhead mark{background:none;color:inherit;font-weight:700;border-bottom:2px solid ACCENT}
 .riverhead summary{cursor:pointer}
 .riverhead details>*{margin-left:1.2em}
 .riverhead details>summary{margin-left:0}
@@ -184,6 +188,13 @@ class HTML(Walker[str]):
     def code(self, part: Code) -> str:
         """Source text as it is."""
         return tag("pre", tag("code", escape("\n".join(visible_lines(part.text)))))
+
+    def quote(self, part: Quote) -> str:
+        """The line with its stretch marked, below where it stands and what is said of it."""
+        before, stretch, after = map(words, quoted(part))
+        said = tag("figcaption", tag("code", words(part.place)), f": {words(part.said)}")
+        line = tag("pre", tag("code", before, tag("mark", stretch), after))
+        return tag("figure", said, line, class_="quote")
 
     def fold(self, part: Fold) -> str:
         """Details that the reader opens."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from riverhead.render.grid import Grid, grid
 from riverhead.render.latex_heat import heat_picture
@@ -12,8 +13,22 @@ from riverhead.render.latex_plane import picture
 from riverhead.render.latex_table import tabulars
 from riverhead.render.letters import visible_lines
 from riverhead.render.lines import captioned
+from riverhead.render.quote import pointed, quoted
 from riverhead.render.walk import Walker, aside, begins_with_formula, unfolded
-from riverhead.scene import Code, Fold, Formula, Heatmap, Lines, Math, Matrix, Plane, Scene, Table, Text
+from riverhead.scene import (
+    Code,
+    Fold,
+    Formula,
+    Heatmap,
+    Lines,
+    Math,
+    Matrix,
+    Plane,
+    Quote,
+    Scene,
+    Table,
+    Text,
+)
 
 __all__ = ["document", "fragment"]
 
@@ -42,6 +57,8 @@ HEADER = r"""% needs LuaLaTeX with fontspec, amsmath, booktabs and [table]{xcolo
 \providecommand{\rhglyph}[2]{#1}
 \providecommand{\rhrtl}[1]{{\leavevmode\textdir TRT #1}}
 """
+
+LINE = 84  # typewritten letters in a line of the page
 
 _LINE = re.compile(r"(.{2000}[^} \n]*(?:\}| (?=\S)))")  # TeX reads no line beyond 200,000 bytes
 
@@ -101,14 +118,23 @@ class Latex(Walker[str]):
 
     def code(self, part: Code) -> str:
         """Source text, line by line."""
-        lines = (escaped(line.replace(" ", "\xa0")) for line in visible_lines(part.text))
-        body = "\n".join(rf"\noindent\strut {line}\par" for line in lines)
-        return f"{{\\ttfamily\\small\\setlength{{\\parskip}}{{0pt}}\\raggedright\n{body}\n}}"
+        return _typewritten(visible_lines(part.text))
+
+    def quote(self, part: Quote) -> str:
+        """What is said of the line over the line and its carets."""
+        said = rf"{{\texttt{{{escaped(part.place)}}}: {escaped(part.said)}\par\nopagebreak}}"
+        return f"{said}\n{_typewritten(pointed(quoted(part, LINE)))}"
 
     def fold(self, part: Fold) -> str:
         """An open fold's summary over its parts."""
         summary = rf"\textit{{{escaped(part.summary)}}}\par"
         return "\n".join([summary, *map(self.walk, unfolded(part.parts))])
+
+
+def _typewritten(lines: Iterable[str]) -> str:
+    kept = (escaped(line.replace(" ", "\xa0")) for line in lines)
+    body = "\n".join(rf"\noindent\strut {line}\par" for line in kept)
+    return f"{{\\ttfamily\\small\\setlength{{\\parskip}}{{0pt}}\\raggedright\n{body}\n}}"
 
 
 def _caption(caption: str) -> list[str]:

@@ -17,6 +17,7 @@ from riverhead.render.lines_table import lines_table
 from riverhead.render.lines_text import LinesText
 from riverhead.render.plain import Plain
 from riverhead.render.plane import place
+from riverhead.render.quote import pointed, quoted
 from riverhead.render.walk import Walker, aside
 from riverhead.scene import (
     Bar,
@@ -29,6 +30,7 @@ from riverhead.scene import (
     Math,
     Matrix,
     Plane,
+    Quote,
     Scene,
     Table,
     Text,
@@ -140,6 +142,11 @@ class Markdown(Walker[str]):
         """Source text as it is."""
         language = "".join(re.findall("[A-Za-z0-9+#-]", part.language))
         return self.fenced("\n".join(visible_lines(part.text)), language)
+
+    def quote(self, part: Quote) -> str:
+        """What is said of the line over the line and its carets, as a fenced block."""
+        lines = pointed(tuple(map(isolate, quoted(part, LINE))))
+        return f"{paragraph((f'{part.place}: {part.said}',))}\n\n" + self.fenced("\n".join(lines))
 
     def fenced(self, text: str, language: str = "") -> str:
         """A block fenced with more backticks than it holds."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from riverhead.render.blocks import LEAD, SIZE, Block, at, line, paragraph
 from riverhead.render.figure import figure
 from riverhead.render.glyphs import Run, runs_of, width
@@ -11,9 +13,23 @@ from riverhead.render.letters import visible_lines
 from riverhead.render.lines import captioned
 from riverhead.render.lines_figure import lines_figure
 from riverhead.render.markup import raw, tag
+from riverhead.render.quote import pointed, quoted
 from riverhead.render.svg_grid import drawn_grid
 from riverhead.render.walk import Walker, aside, unfolded
-from riverhead.scene import Code, Fold, Formula, Heatmap, Lines, Matrix, Part, Plane, Scene, Table, Text
+from riverhead.scene import (
+    Code,
+    Fold,
+    Formula,
+    Heatmap,
+    Lines,
+    Matrix,
+    Part,
+    Plane,
+    Quote,
+    Scene,
+    Table,
+    Text,
+)
 
 __all__ = ["sheet"]
 
@@ -118,10 +134,24 @@ class Sheet(Walker[Block]):
 
     def code(self, part: Code) -> Block:
         """Source text, line by line, in letters of one width."""
+        return self.typewritten(visible_lines(part.text))
+
+    def quote(self, part: Quote) -> Block:
+        """What is said of the line over the line and its carets."""
+        said = paragraph((f"{part.place}: {part.said}",), self.room)
+        return said.above(self.typewritten(pointed(quoted(part, self.letters))))
+
+    @property
+    def letters(self) -> int:
+        """How many letters of one width a line holds."""
+        return int(self.room / NOTE / 0.62)
+
+    def typewritten(self, lines: Iterable[str]) -> Block:
+        """Lines in letters of one width, folded where they are too long."""
         block = Block()
-        for source in visible_lines(part.text):
-            for n in range(0, max(len(source), 1), letters := int(self.room / NOTE / 0.62)):
-                drawn = line((Run(source[n : n + letters]),), 0, NOTE * 1.1, NOTE, font_family=MONO)
+        for source in lines:
+            for n in range(0, max(len(source), 1), self.letters):
+                drawn = line((Run(source[n : n + self.letters]),), 0, NOTE * 1.1, NOTE, font_family=MONO)
                 block = block.above(Block(NOTE * LEAD, drawn))
         return block
 

@@ -22,6 +22,7 @@ from riverhead.render.lines_canvas import PLAIN
 from riverhead.render.lines_text import LinesText
 from riverhead.render.plain import Plain
 from riverhead.render.plane import place
+from riverhead.render.quote import pointed, quoted
 from riverhead.render.walk import Walker, aside, begins_with_formula
 from riverhead.scene import (
     Bar,
@@ -35,6 +36,7 @@ from riverhead.scene import (
     Matrix,
     Part,
     Plane,
+    Quote,
     Scene,
     Table,
     Text,
@@ -221,6 +223,17 @@ class Terminal(Walker[list[Line]]):
         for source in visible_lines(part.text):
             lines += self.wrap(Line(self.spell(source)), self.indent + INDENT)
         return lines
+
+    def quote(self, part: Quote) -> list[Line]:
+        """The place at the margin, which a terminal makes a link; the line, carets under it."""
+        said = Line.assemble((self.leaf(part.place), "bold"), ": ", self.leaf(part.said))
+        pieces = quoted(part, self.width - self.indent - INDENT, self.spell)
+        before, stretch, after = (self.spell(isolate(piece)) for piece in pieces)
+        line = Line.assemble(before, (stretch, "bold"), after)
+        carets = Line(pointed(pieces)[1], "red")
+        for under in (line, carets):
+            under.pad_left(self.indent + INDENT)
+        return [*self.wrap(said, 0, hang=INDENT), line, carets]
 
     def fold(self, part: Fold) -> list[Line]:
         """One line while closed; its parts, further in, while open."""

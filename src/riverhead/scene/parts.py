@@ -23,6 +23,7 @@ __all__ = [
     "Matrix",
     "Part",
     "Plane",
+    "Quote",
     "Scene",
     "Table",
     "Text",
@@ -162,6 +163,20 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
+class Quote:
+    """A line of some source: ``place`` is where it stands, ``said`` what is to be said of it.
+
+    The stretch of ``text`` from ``start`` to ``end`` is pointed at.
+    """
+
+    place: str
+    said: str
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Fold:
     """Details behind a one-line summary; ``open`` says whether they stand there from the start."""
 
@@ -170,7 +185,7 @@ class Fold:
     open: bool = False
 
 
-Part = Text | Formula | Table | Matrix | Plane | Heatmap | Lines | Code | Fold
+Part = Text | Formula | Table | Matrix | Plane | Heatmap | Lines | Code | Quote | Fold
 
 
 @dataclass(frozen=True, slots=True)
