@@ -96,7 +96,7 @@ class Tape:
 
     def formula(self, index: int) -> Formula | None:
         """Return what the number at ``index`` depends on, or None where the budget is too small for that."""
-        most = self.budget // (2 * VISITS)
+        most = self.budget // (2 * VISITS + 1)  # this search, and every visit there and back
         found, waiting = {index}, [index]
         while waiting and len(found) <= most:
             fresh = {parent for parent in self._parents[waiting.pop()] if parent not in found}
@@ -318,4 +318,4 @@ def _float(value: float) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf

@@ -66,7 +66,9 @@ def _checked(result: Scalar, *operands: Scalar) -> Scalar:
     return result
 
 
-def _record(step: Step, *operands: Scalar) -> Scalar:
+def _record(apply: Callable[..., Scalar], step: Step, *operands: Scalar) -> Scalar:
+    """Record ``step`` on the tape of the uncertain ones, unless ``apply`` refuses the values at the center."""
+    apply(*map(center, operands))
     tape = next(item.tape for item in operands if isinstance(item, Uncertain))
     return _checked(tape.record(step, *operands), *operands)
 
@@ -78,7 +80,7 @@ def _binary(plain: Callable[[Any, Any], int | float], step: Step) -> Callable[[S
         try:
             result = plain(a, b)
         except TypeError:  # cheaper for plain numbers than to ask beforehand
-            return _record(step, a, b)
+            return _record(apply, step, a, b)
         except ZeroDivisionError:
             raise Unreadable("a division by zero") from None
         except (OverflowError, ValueError):
@@ -97,7 +99,7 @@ def _unary(plain: Callable[[Any], int | float], step: Step) -> Callable[[Scalar]
         try:
             result = plain(x)
         except TypeError:
-            return _record(step, x)
+            return _record(apply, step, x)
         except OverflowError:
             raise Unreadable("a number too large") from None
         except ValueError:
