@@ -1,0 +1,51 @@
+"""A whole text: read, its claims found and judged, attention recomputed, all in the order of the lines."""
+
+from __future__ import annotations
+
+from riverhead.checking.claims import documents
+from riverhead.checking.claims.claim import Claim, Finding, Truth
+from riverhead.checking.claims.find import find
+from riverhead.errors import InputError
+
+__all__ = ["MAX_CHARACTERS", "claims"]
+
+MAX_CHARACTERS = 12_000_000  # ten megabytes and some: a book; a longer text is refused, not cut
+
+_WORST_FIRST = {Truth.FALSE: 0, Truth.TRUE: 1, Truth.UNCHECKED: 2}
+
+
+def claims(text: str, kind: str | None = None) -> list[Claim]:
+    """Return every arithmetic claim of ``text``, in its order: true, false or not checkable.
+
+    ``kind`` is ``markdown``, ``html``, ``latex``, ``notebook`` or ``text``; None guesses it from the text.
+    Raises `InputError` for another kind, a broken notebook, or more than `MAX_CHARACTERS` characters.
+
+    >>> [(claim.text, claim.verdict.value, claim.how) for claim in claims("e^0.5 = 1.65, and 2·2 + 1·0 = 5")]
+    [('e^0.5 = 1.65', 'true', 'rounded'), ('2·2 + 1·0 = 5', 'false', '')]
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise InputError(
+            f"the text has {len(text):,} characters; up to {MAX_CHARACTERS:,} are checked at a time"
+        )
+    page = documents.read(text, kind)
+    found = find(page.text)
+    return [_claim(page, finding) for finding in _once(found.findings)]
+
+
+def _once(findings: list[Finding]) -> list[Finding]:
+    """The findings by place; of several about one stretch the gravest."""
+    best: dict[tuple[int, int], Finding] = {}
+    for finding in findings:
+        place = (finding.start, finding.end)
+        if place not in best or _WORST_FIRST[finding.verdict] < _WORST_FIRST[best[place].verdict]:
+            best[place] = finding
+    return [best[place] for place in sorted(best)]
+
+
+def _claim(page: documents.Page, finding: Finding) -> Claim:
+    place = page.where(finding.start)
+    text = page.text[finding.start : finding.end]
+    return Claim(
+        line=place.line, column=place.column, text=text, verdict=finding.verdict, how=finding.how,
+        exact=finding.exact, cause=finding.cause, place=place.place,
+    )  # fmt: skip

@@ -1,0 +1,306 @@
+"""The value of an expression: a number, a vector or a matrix, by one of the readings its writing allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, Union
+
+from riverhead.checking.claims import scalars
+from riverhead.checking.claims.expression import Expression, Items, Name, Number, Operation
+from riverhead.checking.claims.notation import UNITS
+from riverhead.checking.claims.scalars import Scalar, Unreadable
+
+__all__ = ["Evaluator", "Reading", "Value", "value"]
+
+Value: TypeAlias = Union[Scalar, tuple["Value", ...]]
+
+MAX_CELLS = 40_000  # of one value: a matrix of 200 × 200, more than any page prints
+_CONSTANTS = {"e": math.e, "π": math.pi, "pi": math.pi, "∞": math.inf, "inf": math.inf, "infty": math.inf}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How to take what can be taken in two ways."""
+
+    binary: bool = False  # K is 1024
+    billions: bool = False  # 7B is 7·10⁹, not 7 bytes
+    dot: bool = True  # a product of two vectors is one number
+    base: float = math.e  # of log
+    sample: bool = False  # a variance is divided by n − 1
+    bare: bool = False  # the unit of the result is not meant as a factor: 17.5 × 0.25 = 4.4 GB
+
+    def others(self, choices: set[str]) -> list[Reading]:
+        """Return the other readings of an expression that has these ``choices``, the likelier first."""
+        found = [self]
+        for name, taken in _ALTERNATIVES.items():
+            if name in choices:
+                found += [replace(reading, **{name: other}) for reading in found for other in taken]
+        return found[1:]
+
+
+_ALTERNATIVES: dict[str, tuple[bool | float, ...]] = {
+    "dot": (False,), "binary": (True,), "billions": (True,), "bare": (True,), "base": (10.0, 2.0), "sample": (True,),
+}  # fmt: skip
+
+
+def _as_float(number: Number) -> Scalar:
+    return number.value
+
+
+@dataclass(slots=True)
+class Evaluator:
+    """Evaluates with the text's ``names``; ``choices`` collects what could have been read otherwise."""
+
+    names: Mapping[str, Expression]
+    reading: Reading = Reading()
+    number: Callable[[Number], Scalar] = _as_float
+    choices: set[str] = field(default_factory=set)
+    unknown: set[str] = field(default_factory=set)
+    cells: int = 0
+
+    def value(self, expression: Expression) -> Value:
+        """Return the value, or raise `Unreadable`."""
+        if isinstance(expression, Number):
+            return self._scaled(expression)
+        if isinstance(expression, Items):
+            self._count(len(expression.items))
+            return tuple(self.value(item) for item in expression.items if not _open_end(item))
+        if isinstance(expression, Name):
+            return self._named(expression)
+        return self._operation(expression)
+
+    def _count(self, cells: int) -> None:
+        self.cells += cells
+        if self.cells > MAX_CELLS:
+            raise Unreadable("too many numbers")
+
+    def _scaled(self, number: Number) -> Scalar:
+        if not number.unit:
+            return self.number(number)
+        return scalars.multiply(self.number(number), self.factor(number.unit))
+
+    def factor(self, unit: str, result: bool = False) -> int | float:
+        """Return what a unit multiplies by, as it is read; that of a ``result`` may be only its name."""
+        decimal, binary = UNITS.get(unit, (1, 1))
+        if result and binary > 1:
+            self.choices.add("bare")
+            if self.reading.bare:
+                return 1
+        if decimal == binary:
+            return decimal
+        if unit == "B":
+            self.choices.add("billions")
+            return 10**9 if self.reading.billions else 1
+        self.choices.add("binary")
+        return int(binary) if self.reading.binary else int(decimal)
+
+    def _named(self, name: Name) -> Value:
+        bound = self.names.get(name.text)
+        if bound is None:
+            constant = _CONSTANTS.get(name.text)
+            if constant is None:
+                self.unknown.add(name.text)
+                raise Unreadable(f"{name.text} has no number")
+            return constant
+        return self.value(bound)
+
+    def _operation(self, operation: Operation) -> Value:
+        what, args = operation.what, operation.args
+        if what in _TWO:
+            left, right = self.value(args[0]), self.value(args[1])
+            if what == "^" and args[0].__class__ is Name and args[0].text == "e" and "e" not in self.names:  # type: ignore[union-attr]  # a Name has text
+                return each(scalars.exp, right)
+            return self._two(what, left, right)
+        values = tuple(self.value(arg) for arg in args)
+        if what == "log":
+            self.choices.add("base")
+            natural = each(scalars.log, values[0] if len(values) == 1 else values)
+            base = self.reading.base
+            return natural if base == math.e else each(lambda x: scalars.divide(x, math.log(base)), natural)
+        if what in scalars.FUNCTIONS:
+            return each(scalars.FUNCTIONS[what], values[0] if len(values) == 1 else values)
+        if what in ("var", "std", "layernorm"):
+            self.choices.add("sample")
+        listed = values[0] if len(values) == 1 and isinstance(values[0], tuple) else values
+        if what not in _LISTED:
+            raise Unreadable(f"{what} is not worked out")
+        return _LISTED[what](listed, self.reading)
+
+    def _two(self, what: str, left: Value, right: Value) -> Value:
+        if what == "@" or what == "*":
+            if isinstance(left, tuple) and isinstance(right, tuple):
+                self._count(len(left) * len(right))
+                return self._product(what, left, right)
+            what = "*"
+        return together(_TWO[what], left, right)
+
+    def _product(self, what: str, left: tuple[Value, ...], right: tuple[Value, ...]) -> Value:
+        ranks = rank(left), rank(right)
+        if what == "*" and shape(left) == shape(right):
+            self.choices.add("dot")
+            if not self.reading.dot:
+                return together(scalars.multiply, left, right)
+        if ranks == (1, 1):
+            return dot(left, right)
+        if ranks == (2, 1):
+            return tuple(dot(row, right) for row in left)
+        columns = transposed(right)
+        if ranks == (1, 2):
+            return tuple(dot(left, column) for column in columns)
+        self._count(len(left) * len(columns) * len(right))
+        return tuple(tuple(dot(row, column) for column in columns) for row in left)
+
+
+def _open_end(item: Expression) -> bool:
+    return isinstance(item, Name) and item.text == "…"
+
+
+def value(expression: Expression, names: Mapping[str, Expression], reading: Reading = Reading()) -> Value:
+    """Return the value of ``expression`` by one reading; raises `Unreadable` where it has none.
+
+    >>> from riverhead.checking.claims.parse import expression
+    >>> value(expression("(2, 1) · (2, 0)"), {}), value(expression("softmax(1, 1)"), {})
+    (4, (0.5, 0.5))
+    """
+    return Evaluator(names, reading).value(expression)
+
+
+def rank(item: Value) -> int:
+    """Return 0 for a number, 1 for a vector, 2 for a matrix."""
+    depth = 0
+    while isinstance(item, tuple):
+        depth, item = depth + 1, item[0] if item else 0
+    return depth
+
+
+def shape(item: Value) -> tuple[int, ...]:
+    """Return the lengths of the axes, by the first item of each; raises `Unreadable` for ragged rows."""
+    if not isinstance(item, tuple):
+        return ()
+    inner = {shape(part) for part in item}
+    if len(inner) > 1:
+        raise Unreadable("rows of unequal length")
+    return (len(item), *(inner.pop() if inner else ()))
+
+
+def each(step: Callable[[Scalar], Scalar], item: Value) -> Value:
+    """Return ``step`` of every number of a value."""
+    return tuple(each(step, part) for part in item) if isinstance(item, tuple) else step(item)
+
+
+def together(step: Callable[[Scalar, Scalar], Scalar], left: Value, right: Value) -> Value:
+    """Return ``step`` of the numbers of two values, pair by pair; a lone number goes with every other."""
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        if len(left) != len(right):
+            raise Unreadable(f"{len(left)} numbers with {len(right)}")
+        return tuple(together(step, a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(left, tuple):
+        return tuple(together(step, a, right) for a in left)
+    if isinstance(right, tuple):
+        return tuple(together(step, left, b) for b in right)
+    return step(left, right)
+
+
+def dot(left: Value, right: Value) -> Scalar:
+    """Return the dot product of two vectors."""
+    product = together(scalars.multiply, left, right)
+    if rank(left) != 1 or rank(right) != 1:
+        raise Unreadable("a product of other shapes")
+    return scalars.total(product)  # type: ignore[arg-type]  # rank 1: a tuple of scalars
+
+
+def transposed(item: Value) -> tuple[tuple[Value, ...], ...]:
+    """Return the rows of a matrix as columns."""
+    if rank(item) != 2:
+        raise Unreadable("no matrix to transpose")
+    shape(item)
+    return tuple(zip(*item, strict=True))  # type: ignore[arg-type]  # rank 2: a tuple of tuples
+
+
+def _vectors(step: Callable[[tuple[Scalar, ...], Reading], Value]) -> Callable[[Value, Reading], Value]:
+    """Make ``step`` work on a vector, and on every row of a matrix."""
+
+    def apply(item: Value, reading: Reading) -> Value:
+        if not isinstance(item, tuple) or not item:
+            raise Unreadable("no list")
+        if any(isinstance(part, tuple) for part in item):
+            return tuple(apply(part, reading) for part in item)
+        return step(item, reading)  # type: ignore[arg-type]  # no part is a tuple: scalars
+
+    return apply
+
+
+def _softmax(scores: tuple[Scalar, ...], _: Reading) -> Value:
+    if len(scores) < 2:
+        raise Unreadable("a softmax of one score")
+    largest = max((scalars.center(score) for score in scores), default=0.0)
+    shift = largest if math.isfinite(largest) else 0.0
+    exps = [scalars.exp(scalars.subtract(score, shift)) for score in scores]
+    total = scalars.total(exps)
+    return tuple(scalars.divide(item, total) for item in exps)
+
+
+def _mean(items: tuple[Scalar, ...], _: Reading) -> Scalar:
+    return scalars.divide(scalars.total(items), len(items))
+
+
+def _variance(items: tuple[Scalar, ...], reading: Reading) -> Scalar:
+    mean = _mean(items, reading)
+    squares = [scalars.power(scalars.subtract(item, mean), 2) for item in items]
+    return scalars.divide(scalars.total(squares), len(items) - 1 if reading.sample else len(items))
+
+
+def _layer_norm(items: tuple[Scalar, ...], reading: Reading) -> Value:
+    mean, spread = _mean(items, reading), scalars.sqrt(_variance(items, reading))
+    return tuple(scalars.divide(scalars.subtract(item, mean), spread) for item in items)
+
+
+def _norm(items: tuple[Scalar, ...], _: Reading) -> Scalar:
+    return scalars.sqrt(scalars.total([scalars.multiply(item, item) for item in items]))
+
+
+def _pair(step: Callable[[Value, Value], Value]) -> Callable[[Value, Reading], Value]:
+    def apply(item: Value, _: Reading) -> Value:
+        if not isinstance(item, tuple) or len(item) != 2:
+            raise Unreadable("not two vectors")
+        return step(item[0], item[1])
+
+    return apply
+
+
+def _cosine(left: Value, right: Value) -> Scalar:
+    lengths = scalars.multiply(scalars.sqrt(dot(left, left)), scalars.sqrt(dot(right, right)))
+    return scalars.divide(dot(left, right), lengths)
+
+
+def _extreme(step: Callable[[Scalar, Scalar], Scalar]) -> Callable[[tuple[Scalar, ...], Reading], Scalar]:
+    def apply(items: tuple[Scalar, ...], _: Reading) -> Scalar:
+        found = items[0]
+        for item in items[1:]:
+            found = step(found, item)
+        return found
+
+    return apply
+
+
+_TWO: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
+    "+": scalars.add, "-": scalars.subtract, "*": scalars.multiply, "@": scalars.multiply,
+    "/": scalars.divide, "^": scalars.power,
+}  # fmt: skip
+_LISTED: dict[str, Callable[[Value, Reading], Value]] = {
+    "softmax": _vectors(_softmax),
+    "sum": _vectors(lambda items, _: scalars.total(items)),
+    "mean": _vectors(_mean),
+    "var": _vectors(_variance),
+    "std": _vectors(lambda items, reading: scalars.sqrt(_variance(items, reading))),
+    "layernorm": _vectors(_layer_norm),
+    "norm": _vectors(_norm),
+    "max": _vectors(_extreme(scalars.maximum)),
+    "min": _vectors(_extreme(scalars.minimum)),
+    "dot": _pair(dot),
+    "cosine": _pair(_cosine),
+    "transpose": lambda item, _: transposed(item) if rank(item) == 2 else item,
+    "array": lambda item, _: item,
+}

@@ -1,0 +1,260 @@
+"""The claims of a page: expressions joined by relations, and the names that the page gives a number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from riverhead.checking.claims.claim import Finding, Truth
+from riverhead.checking.claims.expression import Binding, Expression, Items, Name, Number, Operation
+from riverhead.checking.claims.judge import Link, is_literal, judge, walk
+from riverhead.checking.claims.notation import FILLER, canonical
+from riverhead.checking.claims.parse import Parser
+from riverhead.checking.claims.tokens import tokens
+
+__all__ = ["Chain", "Page", "find"]
+
+MAX_GLOSS = 5  # words between a sum and its relation: "× 12 including biases ="
+MAX_LABEL = 80  # characters before a relation that may name what is bound
+_STARTS = frozenset(("number", "name", "open"))
+_SAY = ("say", "=")
+
+
+@dataclass(slots=True)
+class Chain:
+    """Expressions in a row, and the relations between them."""
+
+    sides: list[Expression]
+    relations: list[str] = field(default_factory=list)
+    weak: set[int] = field(default_factory=set)  # relations that may join what does not belong together
+
+
+@dataclass(slots=True)
+class Page:
+    """What is found in a text so far: the findings, the bindings, and the names that hold now."""
+
+    findings: list[Finding] = field(default_factory=list)
+    bindings: list[Binding] = field(default_factory=list)
+    names: dict[str, Expression] = field(default_factory=dict)
+
+
+def find(text: str) -> Page:
+    """Return what ``text`` claims and binds, in its order.
+
+    >>> [finding.verdict.value for finding in find("q = (2, 1), k = (2, 0), q · k = 4, q · k = 5").findings]
+    ['true', 'false']
+    """
+    return _Finder(text).page()
+
+
+class _Finder:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = tokens(text)
+        self.parser = Parser(self.tokens)
+        self.found = Page()
+        self.last: Chain | None = None  # what a line that begins with "=" goes on from
+
+    def page(self) -> Page:
+        at, end = 0, len(self.tokens)
+        while at < end:
+            kind = self.tokens[at].kind
+            if kind == "line":
+                at += 1
+                continue
+            chain, behind = None, at
+            if kind == "relation" and self.last is not None:
+                chain, behind = self._chain(self.last, at)
+            elif kind in _STARTS or (kind == "operator" and self.tokens[at].text == "-"):
+                side, behind = self.parser.read(at)
+                if side is not None:
+                    chain, behind = self._chain(Chain([side]), behind)
+                    if at and self.tokens[at - 1].kind == "operator":
+                        chain.weak.add(0)  # what the operator goes on from is not known
+            if chain is None or behind <= at:
+                self.last, at = None, at + 1
+                continue
+            self._take(chain, at)
+            self.last, at = chain, behind
+        return self.found
+
+    def _chain(self, chain: Chain, at: int) -> tuple[Chain, int]:
+        """Follow the relations from token ``at`` on as far as both their sides are expressions."""
+        chain = Chain(chain.sides[-2:] if is_literal(chain.sides[-1]) else chain.sides[-1:])
+        if len(chain.sides) == 2:
+            chain.relations.append("")
+        while True:
+            relation = self._relation(at, chain.sides[-1])
+            if relation < 0:
+                return chain, at
+            sign = self.tokens[relation].text
+            start = self._over_filler(relation + 1)
+            if start > relation + 1 and sign == "=":
+                sign = "≈"
+            side, behind = self.parser.read(start)
+            if side is None or (sign == "say" and not is_literal(side)):
+                return chain, at
+            if self.tokens[at].kind == "line" and is_literal(chain.sides[-1]) and not is_literal(side):
+                chain.weak.add(len(chain.relations))
+            side, behind = self._bare_list(side, start, behind)
+            chain.sides.append(side)
+            chain.relations.append("=" if sign == "say" else sign)
+            at = behind
+
+    def _relation(self, at: int, left: Expression) -> int:
+        """The token of the relation behind an expression, −1 where there is none."""
+        step = self._over_words(at)
+        lines = 0
+        while self.parser.kind(step) == "line" and lines < 4:
+            step, lines = step + 1, lines + 1
+        kind = self.parser.kind(step)
+        if kind == "relation":
+            return step
+        if kind == "said" and not lines and self.tokens[step].text in _SAY:
+            equal = self.tokens[step].text == "="
+            return step if isinstance(left, Operation) or (equal and isinstance(left, Number)) else -1
+        return -1
+
+    def _over_words(self, at: int) -> int:
+        """Behind the words between an expression and its relation, if they are few."""
+        step, words = at, 0
+        while words < MAX_GLOSS:
+            kind = self.parser.kind(step)
+            if kind == "name" and self.tokens[step].text.isalpha() and self._apart(step):
+                step += 1
+            elif (
+                kind == "operator" and self.tokens[step].text == "/" and self.parser.kind(step + 1) == "name"
+            ):
+                step += 2
+            elif (
+                kind == "open" and self.tokens[step].text == "(" and 0 < self.parser.closing(step) - step < 9
+            ):
+                step = self.parser.closing(step) + 1
+            else:
+                break
+            words += 1
+        kind = self.parser.kind(step)
+        return step if kind in ("relation", "said") else at
+
+    def _apart(self, at: int) -> bool:
+        """Whether a word stands one space behind what is before it, and is no function of what follows."""
+        token, behind = self.tokens[at], self.tokens[at + 1 : at + 2]
+        called = bool(behind) and behind[0].kind == "open" and behind[0].start == token.end
+        return token.start - self.tokens[at - 1].end <= 1 and not called
+
+    def _over_filler(self, at: int) -> int:
+        while self.parser.kind(at) in ("name", "relation", "operator", "line"):
+            token = self.tokens[at]
+            if token.kind == "name" and token.text.lower() not in FILLER:
+                break
+            if token.kind == "relation" and token.text != "≈":
+                break
+            if token.kind == "operator" and token.text not in ("/",):
+                break
+            if token.kind == "line" and self.parser.kind(at + 1) not in _STARTS:
+                break
+            if token.kind == "line":
+                return at + 1 if at and self.tokens[at - 1].kind == "relation" else at
+            at += 1
+        return at
+
+    def _bare_list(self, first: Expression, start: int, behind: int) -> tuple[Expression, int]:
+        """The numbers of a list written without brackets: probs = 0.61, 0.22, 0.14."""
+        if not is_literal(first) or isinstance(first, Items):
+            return first, behind
+        items, at = [first], behind
+        while self.parser.kind(at) == "separator" and self.tokens[at].text in ",，、":
+            if self.tokens[at + 1 : at + 2] and self.tokens[at + 1].start == self.tokens[at].end:
+                break
+            item, after = self.parser.read(at + 1)
+            if item is None or isinstance(item, Items) or not is_literal(item):
+                break
+            if self.parser.kind(after) in ("relation", "operator", "name"):
+                break
+            items.append(item)
+            at = after
+        if len(items) < 3 and not (len(items) == 2 and all(_has_point(item) for item in items)):
+            return first, behind
+        return Items(tuple(items), first.start, items[-1].end), at
+
+    def _take(self, chain: Chain, at: int) -> None:
+        """Judge each link of a chain and keep what it binds."""
+        if chain.relations:
+            findings = list(self._judged(chain))
+            checked = [finding for finding in findings if finding.verdict is not Truth.UNCHECKED]
+            self.found.findings += checked or findings[-1:]
+        self._bind(chain, at)
+
+    def _judged(self, chain: Chain) -> list[Finding]:
+        findings = []
+        sides, names = chain.sides, self.found.names
+        for i, relation in enumerate(chain.relations):
+            if not relation:
+                continue
+            left, right = sides[i], sides[i + 1]
+            if isinstance(left, Name) or isinstance(right, Name):
+                continue
+            if relation == "→" and (is_literal(left) or not is_literal(right)):
+                continue
+            finding = judge(Link(left, right, relation, left.start, right.end), names)
+            if finding is None or finding.verdict is Truth.FALSE:
+                finding = self._by_earlier(sides[:i], right, relation, finding, left)
+            if finding is not None and not (i in chain.weak and finding.verdict is Truth.FALSE):
+                findings.append(finding)
+        return findings
+
+    def _by_earlier(
+        self,
+        earlier: list[Expression],
+        right: Expression,
+        relation: str,
+        finding: Finding | None,
+        left: Expression,
+    ) -> Finding | None:
+        """A printed number behind another one is held against what both came from: a sum = 2.818 ≈ 2.82."""
+        if not (is_literal(left) and is_literal(right)):
+            return finding
+        for side in reversed(earlier):
+            if not is_literal(side) and not isinstance(side, Name):
+                other = judge(Link(side, right, relation, left.start, right.end), self.found.names)
+                if other is not None and other.verdict is not Truth.UNCHECKED:
+                    return other
+        return finding
+
+    def _bind(self, chain: Chain, at: int) -> None:
+        first, last = chain.sides[0], chain.sides[-1]
+        literal = next((side for side in reversed(chain.sides) if is_literal(side)), None)
+        if len(chain.sides) == 1:
+            label = self._label(at) if isinstance(first, Items) and is_literal(first) else ""
+            if label and literal is not None:
+                self._keep(canonical(label), label, literal)
+            return
+        if is_literal(first) or not all(
+            relation in ("=", "≈", "→") for relation in chain.relations if relation
+        ):
+            return
+        if literal is not None:
+            name = first.text if isinstance(first, Name) else canonical(self.text[first.start : first.end])
+            self._keep(name, self._words_before(first.start) + self.text[first.start : first.end], literal)
+        if isinstance(first, Name):
+            value = literal if literal is not None else last
+            if not any(isinstance(part, Name) and part.text != "e" for part in walk(value)):
+                self.found.names[first.text] = value
+
+    def _keep(self, name: str, label: str, value: Expression) -> None:
+        if isinstance(value, (Number, Items)):
+            self.found.bindings.append(Binding(name, label, value, value.start, value.end))
+
+    def _words_before(self, start: int) -> str:
+        line = self.text[max(0, start - MAX_LABEL) : start]
+        return line[max(line.rfind("\n"), line.rfind(". "), line.rfind(";"), line.rfind(",")) + 1 :].lstrip()
+
+    def _label(self, at: int) -> str:
+        """The words before a list and its colon on the same line."""
+        if at == 0 or self.tokens[at - 1].text not in ("：", ":", "say", "|"):
+            return ""
+        words = self._words_before(self.tokens[at - 1].start)
+        return words.strip(" *`#->|\"'")
+
+
+def _has_point(item: Expression) -> bool:
+    return any(isinstance(part, Number) and part.half for part in walk(item))

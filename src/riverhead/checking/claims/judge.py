@@ -1,0 +1,352 @@
+"""One side of a claim held against the other: exact, rounded once, right of rounded terms, or false."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, Union
+
+from riverhead.checking.claims import scalars
+from riverhead.checking.claims.claim import Finding, Found, Truth
+from riverhead.checking.claims.evaluate import Evaluator, Reading, Value, rank
+from riverhead.checking.claims.expression import Expression, Items, Name, Number, Operation
+from riverhead.checking.claims.notation import UNITS
+from riverhead.checking.claims.numerals import trailing_zeros
+from riverhead.checking.claims.ranges import Tape, reaches
+from riverhead.checking.claims.scalars import Scalar, Unreadable
+from riverhead.numbers.interval import slack
+
+__all__ = ["Link", "Print", "is_literal", "judge", "matches", "prints"]
+
+EXACT, ROUNDED, CARRIED = "exact", "rounded", "carried"
+_RANKS = {EXACT: 0, ROUNDED: 1, CARRIED: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """``left relation right``, from ``start`` to ``end`` in the text."""
+
+    left: Expression
+    right: Expression
+    relation: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Print:
+    """A printed result: its value, half a unit of its last digit that counts, and what its unit multiplies by."""
+
+    value: int | float
+    half: float
+    factor: int | float
+    number: Number
+
+
+Prints: TypeAlias = Union[Print, tuple["Prints", ...]]
+
+
+def is_literal(expression: Expression) -> bool:
+    """Say whether an expression is only printed numbers: one, or a list of them."""
+    if isinstance(expression, Items):
+        return all(is_literal(item) for item in expression.items)
+    if isinstance(expression, Operation):
+        return expression.what == "neg" and isinstance(expression.args[0], Number)
+    return isinstance(expression, Number) or expression.text == "…"
+
+
+def matches(printed: Number, exact: float, about: bool = False) -> bool:
+    """Say whether a printed number is ``exact`` rounded to its digits.
+
+    Trailing zeros of an integer are not significant, but its first two digits are; with ``about`` its first.
+
+    >>> from riverhead.checking.claims.parse import expression
+    >>> matches(expression("6,500"), 6538.5), matches(expression("6,500"), 6551), matches(expression("0.54"), 0.5388)
+    (True, False, True)
+    """
+    factor = UNITS.get(printed.unit, (1, 1))[0]
+    half = _half(printed, about) * factor
+    return abs(printed.value * factor - exact) <= half + slack(exact)
+
+
+def _half(printed: Number, about: bool, coarsest: float = 0.0) -> float:
+    """Half a unit of the last digit that counts; beside decimals in a list (``coarsest``) 0 and 1 are no coarser."""
+    if printed.half:
+        return printed.half
+    if coarsest:
+        return max(coarsest, 0.005)
+    digits = str(abs(int(printed.value)))
+    zeros = min(trailing_zeros(int(printed.value)), len(digits) - (1 if about else 2))
+    return 0.5 * 10.0 ** max(zeros, 0)
+
+
+def prints(literal: Expression, evaluator: Evaluator, about: bool = False, coarsest: float = 0.0) -> Prints:
+    """Return the printed numbers of a literal, with what their last digits leave open."""
+    if isinstance(literal, Items):
+        inner = _coarsest(literal)
+        items = (item for item in literal.items if not isinstance(item, Name))
+        return tuple(prints(item, evaluator, about, inner or coarsest) for item in items)
+    sign = -1 if isinstance(literal, Operation) else 1
+    number = literal.args[0] if isinstance(literal, Operation) else literal
+    assert isinstance(number, Number)
+    factor = evaluator.factor(number.unit, result=True) if number.unit else 1
+    return Print(sign * number.value, _half(number, about, coarsest), factor, number)
+
+
+def _coarsest(literal: Items) -> float:
+    numbers = (item.args[0] if isinstance(item, Operation) else item for item in literal.items)
+    return max((item.half for item in numbers if isinstance(item, Number)), default=0.0)
+
+
+def judge(link: Link, names: Mapping[str, Expression]) -> Finding | None:
+    """Judge one link; None where it claims nothing (two printed numbers of no common unit)."""
+    return _Judge(link, names).finding()
+
+
+class _Judge:
+    """The work on one link: the printed side is held against the one that is worked out."""
+
+    def __init__(self, link: Link, names: Mapping[str, Expression]) -> None:
+        self.link, self.names = link, names
+        self.about = link.relation != "="
+        self.printed: Expression | None = None
+        self.worked, self.other = link.left, link.right
+        if is_literal(link.right):
+            self.printed = link.right
+        elif is_literal(link.left):
+            self.printed, self.worked = link.left, link.right
+        self.open = self.printed is not None and any(isinstance(part, Name) for part in walk(self.printed))
+
+    def finding(self) -> Finding | None:
+        if self.printed is not None and is_literal(self.worked) and not self._comparable():
+            return None
+        first = Reading()
+        choices: set[str] = set()
+        try:
+            how, exact = self._plainly(first, choices)
+        except Unreadable:
+            return self._unread(choices)
+        readings = [first, *first.others(choices)]
+        best = (how, first, exact)
+        for reading in readings[1:]:
+            if how:
+                break
+            how, other = self._quietly(reading)
+            if how or _nearer(other, best[2], self._target()):
+                best = (how, reading, other or exact)
+        if not how:
+            for reading in readings:
+                if self._carried(reading):
+                    how, best = CARRIED, (CARRIED, reading, best[2])
+                    break
+        return self._said(how, best[1], best[2])
+
+    def _comparable(self) -> bool:
+        """Whether two printed numbers are held against each other: 524,288 bytes = 512 KiB, 0.54 = 54%."""
+        left, right = self.link.left, self.link.right
+        if not (isinstance(left, Number) and isinstance(right, Number)) or self.link.relation not in "=≈≠":
+            return False
+        units = [UNITS.get(side.unit, (1, 1)) for side in (left, right)]
+        return left.unit != right.unit and any(unit != (1, 1) for unit in units)
+
+    def _target(self) -> float:
+        if self.printed is None:
+            return 0.0
+        found = next(_numbers(prints(self.printed, Evaluator(self.names))), None)
+        return float(found.value * found.factor) if found else 0.0
+
+    def _plainly(self, reading: Reading, choices: set[str]) -> tuple[str, Found]:
+        """How the sides agree with every number as typed, and the right value in the printed unit."""
+        evaluator = Evaluator(self.names, reading, choices=choices)
+        value = evaluator.value(self.worked)
+        if self.printed is None:
+            right = evaluator.value(self.other)
+            pairs = list(_pairs(value, right))
+            how = EXACT if all(_equal(a, b) for a, b in pairs) else ""
+            return how, _found(value, 1)
+        printed = prints(self.printed, evaluator, self.about)
+        tight = _sum_half(self.worked) if not self.about else 0.0
+        ranks = [_how(a, b, tight) for a, b in _print_pairs(value, printed, self.open)]
+        how = "" if "" in ranks else max(ranks, key=_RANKS.__getitem__)
+        factor = next((p.factor for p in _numbers(printed)), 1)
+        return how, _found(value, factor)
+
+    def _quietly(self, reading: Reading) -> tuple[str, Found | None]:
+        try:
+            return self._plainly(reading, set())
+        except Unreadable:
+            return "", None
+
+    def _carried(self, reading: Reading) -> bool:
+        """Whether values that print as the typed ones do give the printed result."""
+        tape = Tape()
+
+        def unknown(number: Number) -> Scalar:
+            return (
+                tape.unknown(number.text, float(number.value), number.half) if number.half else number.value
+            )
+
+        evaluator = Evaluator(self.names, reading, unknown)
+        try:
+            value = evaluator.value(self.worked)
+            if self.printed is None:
+                return all(
+                    reaches(scalars.subtract(a, b)) for a, b in _pairs(value, evaluator.value(self.other))
+                )
+            printed = prints(self.printed, evaluator, self.about)
+            tight = _sum_half(self.worked) if not self.about else 0.0
+            pairs = list(_print_pairs(value, printed, self.open))
+            if not all(
+                reaches(a, float(b.value * b.factor), min(b.half, tight or b.half) * b.factor)
+                for a, b in pairs
+            ):
+                return False
+        except Unreadable:
+            return False
+        return self._in_order(value, [b for _, b in pairs])
+
+    def _in_order(self, weights: Value, printed: Sequence[Print]) -> bool:
+        """Whether weights said of scores keep their order: unequal scores that differ in print weigh unequal."""
+        operation = self.worked
+        if not (isinstance(operation, Operation) and operation.what == "softmax" and rank(weights) == 1):
+            return True
+        exact = [float(scalars.center(w)) for w in weights]  # type: ignore[union-attr, arg-type]  # rank 1
+        shown = [p.value for p in printed]
+        unit = max((2 * p.half for p in printed), default=0.0)
+        order = sorted(range(min(len(exact), len(shown))), key=exact.__getitem__)
+        return not any(
+            exact[b] - exact[a] > unit and shown[b] <= shown[a]
+            for a, b in zip(order, order[1:], strict=False)
+        )
+
+    def _unread(self, choices: set[str]) -> Finding | None:
+        """Not checkable, where numbers stand on both sides and a name has none."""
+        if self.printed is None or not any(isinstance(part, Number) for part in walk(self.worked)):
+            return None
+        evaluator = Evaluator(self.names, choices=choices)
+        for part in walk(self.worked):
+            if isinstance(part, Name):
+                try:
+                    evaluator.value(part)
+                except Unreadable:
+                    continue
+        cause = (
+            f"{', '.join(sorted(evaluator.unknown)[:3])}: no number in the text" if evaluator.unknown else ""
+        )
+        return Finding(self.link.start, self.link.end, Truth.UNCHECKED, cause=cause)
+
+    def _said(self, how: str, reading: Reading, exact: Found) -> Finding:
+        link = self.link
+        if link.relation == "≠":
+            truth = Truth.FALSE if how in (EXACT, ROUNDED) else Truth.TRUE
+            return Finding(link.start, link.end, truth, EXACT if truth is Truth.TRUE else "", exact)
+        if how:
+            return Finding(link.start, link.end, Truth.TRUE, how, exact, _words(reading))
+        return Finding(link.start, link.end, Truth.FALSE, "", exact)
+
+
+def _words(reading: Reading) -> str:
+    words = {
+        "binary": "in binary units",
+        "billions": "B as billion",
+        "bare": "",
+        "dot": "products of the vectors number by number",
+        "sample": "divided by n − 1",
+        "base": f"log to base {reading.base:g}",
+    }
+    said = (words[name] for name in words if getattr(reading, name) != getattr(Reading(), name))
+    return ", ".join(filter(None, said))
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression and all its parts."""
+    waiting: list[Expression] = [expression]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting += part.items if isinstance(part, Items) else part.args if isinstance(part, Operation) else ()
+
+
+def _sum_half(expression: Expression) -> float:
+    """Of a sum of decimals, half a unit of the coarsest: a sum has no fewer places than its terms. Else 0."""
+    parts = list(walk(expression))
+    if any(isinstance(part, Operation) and part.what not in ("+", "-", "neg") for part in parts):
+        return 0.0
+    if not all(isinstance(part, (Operation, Number)) for part in parts):
+        return 0.0
+    return max((part.half for part in parts if isinstance(part, Number) and not part.unit), default=0.0)
+
+
+def _numbers(printed: Prints) -> Iterator[Print]:
+    if isinstance(printed, Print):
+        yield printed
+    else:
+        for part in printed:
+            yield from _numbers(part)
+
+
+def _print_pairs(value: Value, printed: Prints, open_end: bool = False) -> Iterator[tuple[Scalar, Print]]:
+    """Pair each value with its print; a list that ends in … is held against the first of the values."""
+    if isinstance(value, tuple) and isinstance(printed, tuple):
+        if len(value) == 1 and len(printed) > 1 and isinstance(value[0], tuple):
+            value = value[0]
+        elif len(printed) == 1 and len(value) > 1 and isinstance(printed[0], tuple):
+            printed = printed[0]
+        if not printed or len(value) < len(printed) or (len(value) > len(printed) and not open_end):
+            raise Unreadable("lists of unequal length")
+        for a, b in zip(value, printed, strict=False):
+            yield from _print_pairs(a, b, open_end)
+    elif isinstance(value, tuple):
+        if len(value) != 1:
+            raise Unreadable("a list and a number")
+        yield from _print_pairs(value[0], printed, open_end)
+    elif isinstance(printed, tuple):
+        if len(printed) != 1:
+            raise Unreadable("a number and a list")
+        yield from _print_pairs(value, printed[0], open_end)
+    else:
+        yield value, printed
+
+
+def _pairs(left: Value, right: Value) -> Iterator[tuple[Scalar, Scalar]]:
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        if len(left) != len(right):
+            raise Unreadable("lists of unequal length")
+        for a, b in zip(left, right, strict=True):
+            yield from _pairs(a, b)
+    elif isinstance(left, tuple) or isinstance(right, tuple):
+        part, whole = (left, right) if isinstance(left, tuple) else (right, left)
+        if len(part) != 1:  # type: ignore[arg-type]  # part is the tuple of the two
+            raise Unreadable("a list and a number")
+        yield from _pairs(part[0], whole)  # type: ignore[index]  # as above
+    else:
+        yield left, right
+
+
+def _equal(a: Scalar, b: Scalar) -> bool:
+    left, right = scalars.center(a), scalars.center(b)
+    return left == right or abs(left - right) <= slack(max(abs(left), abs(right)))
+
+
+def _how(value: Scalar, printed: Print, tight: float) -> str:
+    exact, shown = scalars.center(value), printed.value * printed.factor
+    if exact == shown:
+        return EXACT
+    off = abs(exact - shown)
+    if off <= slack(exact):
+        return EXACT
+    half = min(printed.half, tight) if tight else printed.half
+    return ROUNDED if off <= half * printed.factor + slack(exact) else ""
+
+
+def _found(value: Value, factor: float) -> Found:
+    if isinstance(value, tuple):
+        return tuple(_found(part, factor) for part in value)
+    number = scalars.center(value)
+    return number if factor == 1 else float(number / factor)
+
+
+def _nearer(other: Found | None, best: Found | None, target: float) -> bool:
+    if not isinstance(other, (int, float)) or not isinstance(best, (int, float)):
+        return False
+    return abs(other - target) < abs(best - target)

@@ -1,0 +1,50 @@
+"""A numeral as it is written, with its separators: its value, and how far its last digit reaches."""
+
+from __future__ import annotations
+
+import re
+
+from riverhead.errors import InputError
+
+__all__ = ["LONGEST", "numeral", "trailing_zeros"]
+
+LONGEST = 400  # digits: float64 ends at 309 before the point, and prints 17 behind it
+
+_SEPARATORS = re.compile(r"[ \u00a0\u202f\u2009'_]|\{,\}")
+
+
+def numeral(text: str, decimal_comma: bool = False) -> tuple[int | float, float]:
+    """Return the value of ``text`` and half a unit of its last digit, 0 for an integer.
+
+    Raises `InputError` where it has more than `LONGEST` digits.
+
+    >>> numeral("1,360"), numeral("0.54"), numeral("0,604"), numeral("1.5e-3")
+    ((1360, 0.0), (0.54, 0.005), (0.604, 0.0005), (0.0015, 5e-05))
+    """
+    if len(text) > LONGEST:
+        raise InputError(f"a number of {len(text):,} characters; up to {LONGEST} are read")
+    plain = _SEPARATORS.sub("", text.replace("−", "-"))
+    if decimal_comma:
+        plain = plain.replace(".", "").replace(",", ".")
+    elif plain.startswith("0,"):
+        plain = plain.replace(",", ".")
+    plain = plain.replace(",", "")
+    digits, _, power = plain.lower().partition("e")
+    whole, point, places = digits.partition(".")
+    if not point and not power:
+        return int(whole), 0.0
+    if not point and not power.startswith("-"):  # 1e6 is typed exact, like 1000000
+        return (int(whole) * 10 ** int(power) if int(power) <= LONGEST else float(plain)), 0.0
+    exponent = int(power or 0) - len(places)
+    half = 0.5 * 10.0**exponent if -400 < exponent < 300 else 0.0
+    return float(plain), (0.0 if not places and point and not power else half)
+
+
+def trailing_zeros(value: int) -> int:
+    """Return how many zeros ``value`` ends in, 0 for 0.
+
+    >>> trailing_zeros(6500), trailing_zeros(1024)
+    (2, 0)
+    """
+    text = str(value)
+    return len(text) - len(text.rstrip("0")) if value else 0

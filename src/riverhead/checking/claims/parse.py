@@ -1,0 +1,381 @@
+"""Tokens read as expressions: a parser by binding powers, since what it reads stands like islands in prose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from riverhead.checking.claims.expression import Expression, Items, Name, Number, Operation
+from riverhead.checking.claims.notation import FUNCTIONS, OPERATORS, SUPERSCRIPTS, canonical
+from riverhead.checking.claims.numerals import numeral
+from riverhead.checking.claims.tokens import Token, tokens
+from riverhead.errors import InputError
+
+__all__ = ["Parser", "expression"]
+
+DEEPEST = 60  # brackets, roots and signs within each other; beyond, what is written is no article's sum
+IMPLICIT = 3  # 2√2, (a)(b), 0.5 [1, 2]: tighter than / , looser than ^
+_BINDS = {name: power for name, power in OPERATORS.values() if name}
+_PAIRS = {"(": ")", "[": "]", "{": "}", "（": "）", "［": "］"}
+_OPERAND_STARTS = frozenset(("number", "name", "open"))
+
+
+class Parser:
+    """Reads the expression that starts at a token; each bracket is read once, so that a page takes linear time."""
+
+    def __init__(self, page: Sequence[Token], decimal_comma: bool = False) -> None:
+        self.page = page
+        self.decimal_comma = decimal_comma
+        self._closing = _closing(page)
+        self._brackets: dict[int, tuple[Expression | None, int]] = {}
+        self._depth = 0
+
+    def read(self, at: int, inside: bool = False) -> tuple[Expression | None, int]:
+        """Return the longest expression that starts at token ``at``, and the token behind it."""
+        return self._binary(at, 0, inside)
+
+    def kind(self, at: int) -> str:
+        """Return the kind of token ``at``, empty behind the last."""
+        return self.page[at].kind if at < len(self.page) else ""
+
+    def closing(self, at: int) -> int:
+        """Return the bracket that closes the one at ``at``, −1 where none does."""
+        return self._closing.get(at, -1)
+
+    def _binary(self, at: int, least: int, inside: bool) -> tuple[Expression | None, int]:
+        left, at = self._signed(at, inside)
+        while left is not None:
+            sign, power, behind = self._operator(at, left, inside)
+            if not power or power < least or self._parts_items(at, inside):
+                break
+            right, after = self._binary(behind, power if sign == "^" else power + 1, inside)
+            if right is None:
+                break
+            left, at = Operation(sign, (left, right), left.start, right.end), after
+        return left, at
+
+    def _operator(self, at: int, left: Expression, inside: bool) -> tuple[str, int, int]:
+        """The operator at a token, written or understood: what it does, how it binds, where its operand is."""
+        behind = self._over_line(at, inside) if inside or isinstance(left, Operation) else at
+        behind = self._over_gloss(behind)
+        kind = self.kind(behind)
+        if kind == "operator":
+            sign = self.page[behind].text
+            return sign, _BINDS.get(sign, 0), self._over_line(behind + 1, inside, wrapped=True)
+        if behind != at or kind not in _OPERAND_STARTS:
+            return "", 0, at
+        return ("*", IMPLICIT, at) if self._juxtaposed(at, left, inside) else ("", 0, at)
+
+    def _over_line(self, at: int, inside: bool, wrapped: bool = False) -> int:
+        """Behind a line's end, where the sum goes on: in brackets, after an operator, before + × · /."""
+        if self.kind(at) != "line":
+            return at
+        behind = at + 1
+        if inside:
+            while self.kind(behind) == "line":
+                behind += 1
+            return behind
+        if wrapped:
+            return behind
+        goes_on = self.kind(behind) == "operator" and self.page[behind].text in ("+", "*", "/")
+        return behind if goes_on and self.page[behind].end - self.page[behind].start == 1 else at
+
+    def _over_gloss(self, at: int) -> int:
+        """Behind words that tell what a number is, where an operator follows: 2 (K and V) × 80 layers × 64."""
+        behind = at
+        if self.kind(behind) == "open" and self.page[behind].text == "(" and self._words(behind):
+            behind = self.closing(behind) + 1
+        words = 0
+        while self.kind(behind) == "name" and words < 4 and self.page[behind].text.isalpha():
+            if self.page[behind].text.lower() in FUNCTIONS or self.page[behind].text in ("e", "π"):
+                return at
+            behind, words = behind + 1, words + 1
+        if (
+            self.kind(behind) == "operator"
+            and self.page[behind].text == "/"
+            and self.kind(behind + 1) == "name"
+        ):
+            behind += 2  # 2 bytes/number × 4
+        goes_on = self.kind(behind) == "operator" and self.page[behind].end - self.page[behind].start < 8
+        return behind if goes_on and self._spaced(behind) else at
+
+    def _spaced(self, at: int) -> bool:
+        """Whether an operator stands between spaces (a hyphen in a word does not)."""
+        return self.page[at].text != "-" or self.page[at].start > self.page[at - 1].end
+
+    def _words(self, at: int) -> bool:
+        end = self.closing(at)
+        return 0 < end - at < 9 and all(
+            token.kind in ("name", "word", "said") for token in self.page[at + 1 : end]
+        )
+
+    def _juxtaposed(self, at: int, left: Expression, inside: bool) -> bool:
+        """Whether a product is understood between ``left`` and the operand at a token."""
+        token, before = self.page[at], self.page[at - 1]
+        if self._parts_items(at, inside):
+            return False
+        tight = token.start == before.end
+        if token.kind == "open":
+            if token.text in "{⟨":
+                return False
+            return before.kind in ("close", "number") and (
+                tight or token.text not in "(" or before.kind == "close"
+            )
+        if token.kind == "name":
+            called = FUNCTIONS.get(_function(token.text), "")
+            if before.kind == "number" or isinstance(left, Number):
+                return tight or called in ("sqrt", "/", "exp")
+            return (
+                len(token.text) <= 3
+                and len(before.text) <= 3
+                and before.kind == "name"
+                and token.text[0].isupper()
+            )
+        return False
+
+    def _parts_items(self, at: int, inside: bool) -> bool:
+        """Whether the space before a token parts two items of a list, as in [0.5 -0.3] and [0.1 0.2]."""
+        if not inside or not self._spaces or at == 0:
+            return False
+        token = self.page[at]
+        if token.kind == "line":
+            token = (
+                self.page[self._over_line(at, True)] if self._over_line(at, True) < len(self.page) else token
+            )
+        gap = token.start > self.page[at - 1].end
+        if token.kind == "operator":
+            behind = self.page[at + 1] if at + 1 < len(self.page) else token
+            return gap and token.text == "-" and behind.start == token.end
+        return gap and token.kind in _OPERAND_STARTS
+
+    _spaces = False  # in a list without commas
+
+    def _signed(self, at: int, inside: bool) -> tuple[Expression | None, int]:
+        if self.kind(at) == "operator" and self.page[at].text in ("-", "+"):
+            if self._depth >= DEEPEST:
+                return None, at
+            self._depth += 1
+            operand, after = self._binary(at + 1, 3, inside)
+            self._depth -= 1
+            if operand is None or self.page[at].text == "+":
+                return operand, after
+            return Operation("neg", (operand,), self.page[at].start, operand.end), after
+        return self._postfix(*self._primary(at, inside))
+
+    def _postfix(self, operand: Expression | None, at: int) -> tuple[Expression | None, int]:
+        while operand is not None:
+            kind = self.kind(at)
+            if kind == "transposed":
+                operand = Operation("transpose", (operand,), operand.start, self.page[at].end)
+            elif kind == "power":
+                text = self.page[at].text.translate(SUPERSCRIPTS)
+                try:
+                    value, half = numeral(text.lstrip("-+"))
+                except (InputError, ValueError):
+                    return operand, at
+                value = -value if text[0] == "-" else value
+                exponent = Number(value, half, text, self.page[at].start, self.page[at].end)
+                operand = Operation("^", (operand, exponent), operand.start, exponent.end)
+            else:
+                break
+            at += 1
+        return operand, at
+
+    def _primary(self, at: int, inside: bool) -> tuple[Expression | None, int]:
+        kind = self.kind(at)
+        if kind == "number":
+            return self._number(at)
+        if kind == "open":
+            return self._bracket(at)
+        if kind == "name":
+            return self._named(at, inside)
+        return None, at
+
+    def _number(self, at: int) -> tuple[Expression | None, int]:
+        token = self.page[at]
+        try:
+            value, half = numeral(token.text, self.decimal_comma)
+        except InputError:
+            return None, at
+        unit = self.page[at + 1] if self.kind(at + 1) == "unit" else None
+        end = unit.end if unit else token.end
+        number = Number(value, half, token.text, token.start, end, unit.text if unit else "")
+        return number, at + (2 if unit else 1)
+
+    def _named(self, at: int, inside: bool) -> tuple[Expression | None, int]:
+        token = self.page[at]
+        function = FUNCTIONS.get(_function(token.text))
+        if function is not None:
+            called, after = self._call(function, at, inside)
+            if called is not None:
+                return called, after
+        behind = at + 1
+        if (
+            self.kind(behind) == "open"
+            and self.page[behind].start == token.end
+            and self.page[behind].text in "(["
+        ):
+            end = self.closing(behind)  # PE(1, 0), scores[0][1]: a name with its place
+            if 0 < end - behind < 24:
+                text = "".join(t.text for t in self.page[at : end + 1])
+                return Name(canonical(text), token.start, self.page[end].end), end + 1
+            return None, at
+        return Name(canonical(token.text), token.start, token.end), behind
+
+    def _call(self, function: str, at: int, inside: bool) -> tuple[Expression | None, int]:
+        token, behind = self.page[at], at + 1
+        if self._depth >= DEEPEST:
+            return None, at
+        self._depth += 1
+        try:
+            if function == "/":
+                top, behind = self._bracket(behind) if self.kind(behind) == "open" else (None, behind)
+                below, behind = self._bracket(behind) if self.kind(behind) == "open" else (None, behind)
+                if top is None or below is None:
+                    return None, at
+                return Operation("/", (top, below), token.start, below.end), behind
+            if self.kind(behind) == "open":
+                bracket = self.page[behind].text
+                arguments, behind = self._bracket(behind)
+                if arguments is None:
+                    return None, at
+                several = isinstance(arguments, Items) and bracket in "(（{"
+                args = arguments.items if several and isinstance(arguments, Items) else (arguments,)
+                return Operation(function, args, token.start, self.page[behind - 1].end), behind
+            if function in ("sqrt", "exp", "sin", "cos", "log") and self.kind(behind) in ("number", "name"):
+                argument, behind = self._postfix(*self._primary(behind, inside))
+                if argument is not None and (function == "sqrt" or isinstance(argument, Number)):
+                    return Operation(function, (argument,), token.start, argument.end), behind
+            return None, at
+        finally:
+            self._depth -= 1
+
+    def _bracket(self, at: int) -> tuple[Expression | None, int]:
+        if at not in self._brackets:
+            self._brackets[at] = self._read_bracket(at)
+        return self._brackets[at]
+
+    def _read_bracket(self, at: int) -> tuple[Expression | None, int]:
+        end = self.closing(at)
+        if end <= at + 1 or self._depth >= DEEPEST:
+            return None, at
+        spaces, self._spaces = self._spaces, self._is_list(at, end)
+        self._depth += 1
+        try:
+            rows, after = self._items(at + 1, end)
+        finally:
+            self._depth -= 1
+            self._spaces = spaces
+        if rows is None or after != end:
+            return None, at
+        return self._grouped(at, end, rows), end + 1
+
+    def _is_list(self, at: int, end: int) -> bool:
+        """Whether the spaces of a bracket part its items: square ones without a comma of their own."""
+        if self.page[at].text not in "[［" and not self.page[at].text.startswith("\\"):
+            return False
+        step = at + 1
+        while step < end:
+            if self.kind(step) == "separator":
+                return False
+            step = (
+                self.closing(step) + 1 if self.kind(step) == "open" and self.closing(step) > 0 else step + 1
+            )
+        return True
+
+    def _items(self, at: int, end: int) -> tuple[list[list[Expression]] | None, int]:
+        rows: list[list[Expression]] = [[]]
+        while at < end:
+            kind = self.kind(at)
+            if kind == "line":
+                at += 1
+            elif kind == "separator":
+                if self.page[at].text in ("\\\\", ";", "；") and rows[-1]:
+                    rows.append([])
+                at += 1
+            elif kind == "ellipsis":
+                rows[-1].append(Name("…", self.page[at].start, self.page[at].end))
+                at += 1
+            elif self._keyword(at):
+                at += 3
+            else:
+                item, after = self._binary(at, 0, True)
+                if item is None or after > end:
+                    return None, at
+                rows[-1].append(item)
+                at = after
+                if self._trails(at, end):
+                    at = end
+                elif at < end and not self._spaces and self.kind(at) not in ("separator", "line", "ellipsis"):
+                    return None, at
+        return [row for row in rows if row], at
+
+    def _keyword(self, at: int) -> bool:
+        """Whether an argument by name (dim=-1) stands here, which says nothing of a number."""
+        return (
+            self.kind(at) == "name"
+            and self.kind(at + 1) == "relation"
+            and self.page[at].text in ("dim", "axis", "dtype", "keepdim", "keepdims")
+            and self.kind(at + 2) in ("number", "name")
+        )
+
+    def _trails(self, at: int, end: int) -> bool:
+        """Whether only words are left in the bracket: (2 × 3 in all)."""
+        return at < end <= at + 6 and all(self.kind(i) in ("name", "word") for i in range(at, end))
+
+    def _grouped(self, at: int, end: int, rows: list[list[Expression]]) -> Expression | None:
+        start, stop = self.page[at].start, self.page[end].end
+        if not rows:
+            return None
+        matrix = self.page[at].text.startswith("\\")
+        if len(rows) > 1 and (matrix or self.page[at].text in "[［"):
+            if all(len(row) == 1 for row in rows):
+                return Items(tuple(row[0] for row in rows), start, stop)
+            return Items(tuple(Items(tuple(row), row[0].start, row[-1].end) for row in rows), start, stop)
+        items = tuple(item for row in rows for item in row)
+        if len(items) == 1 and not matrix and self.page[at].text in "({（":
+            return replace(items[0], start=start, end=stop)
+        return Items(items, start, stop)
+
+
+def _closing(page: Sequence[Token]) -> dict[int, int]:
+    """The partner of each bracket; a mathematician's half-open pair, ( with ], closes nothing."""
+    partner: dict[int, int] = {}
+    waiting: list[tuple[int, str]] = []
+    for at, token in enumerate(page):
+        if token.kind == "open":
+            waiting.append(
+                (at, _PAIRS.get(token.text, "\\end" if token.text.startswith("\\") else token.text))
+            )
+        elif token.kind == "close" and waiting:
+            wanted = waiting[-1][1]
+            if token.text == wanted or (wanted == "\\end" and token.text.lstrip("\\").startswith("end")):
+                partner[waiting.pop()[0]] = at
+            elif token.text in ")]}" and any(token.text == want for _, want in waiting[-4:]):
+                while waiting[-1][1] != token.text:
+                    waiting.pop()
+                partner[waiting.pop()[0]] = at
+        elif token.kind == "word" and not token.text:
+            waiting.clear()  # a line of prose: brackets open before it stay open
+    return partner
+
+
+def _function(name: str) -> str:
+    plain = canonical(name).lower().lstrip("\\")
+    return plain.rpartition(".")[2] if "." in plain else plain
+
+
+def expression(text: str, start: int = 0, end: int | None = None) -> Expression | None:
+    """Return ``text[start:end]`` read whole as one expression, or None where it is none.
+
+    >>> expression("(0.5, 0)").items[0].text
+    '0.5'
+    """
+    page = [token for token in tokens(text[start:end])]
+    while page and page[0].kind == "line":
+        page.pop(0)
+    while page and page[-1].kind == "line":
+        page.pop()
+    shifted = [Token(kind, sign, a + start, b + start) for kind, sign, a, b in page]
+    found, after = Parser(shifted).read(0)
+    return found if after == len(shifted) else None
