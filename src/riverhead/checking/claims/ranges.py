@@ -62,7 +62,9 @@ class Tape:
         self._boxes: dict[int, Bounds] = {}  # of unknowns
         self._unknowns: dict[Hashable, Uncertain] = {}
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
+        """How many numbers stand on the tape."""
         return len(self._values)
 
     def unknown(self, key: Hashable, center: float, half: float) -> Uncertain:
@@ -71,7 +73,7 @@ class Tape:
             middle, reach = _float(center), abs(_float(half))
             low, high = middle - reach, middle + reach
             known = not math.isfinite(high - low)
-            self._boxes[len(self)] = (middle, middle) if known else (low, high)
+            self._boxes[self.size] = (middle, middle) if known else (low, high)
             self._unknowns[key] = self._give(middle, reach + NOISE * (abs(middle) + reach))
         return self._unknowns[key]
 
@@ -111,14 +113,14 @@ class Tape:
 
     def _give(self, value: float, off: float) -> Uncertain:
         low, high = (value - off, value + off) if math.isfinite(value) else (value, value)
-        self._given[len(self)] = (low, high) if low <= high else ANYTHING
+        self._given[self.size] = (low, high) if low <= high else ANYTHING
         return self._append(None, (), value)
 
     def _append(self, step: Step | None, parents: tuple[int, ...], value: float) -> Uncertain:
         self._steps.append(step)
         self._parents.append(parents)
         self._values.append(value)
-        return Uncertain(self, len(self) - 1, value)
+        return Uncertain(self, self.size - 1, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,7 @@ class Formula:
         if values is None:
             return 0.0
         moved = (abs(value * slope) for value, slope in zip(values, self._slopes(values), strict=True))
-        return NOISE * math.fsum(size for size in moved if math.isfinite(size))
+        return NOISE * sum(size for size in moved if math.isfinite(size))
 
     def _visit(self, point: Point) -> Visit | None:
         self._tape.budget -= 2 * len(self._forward)

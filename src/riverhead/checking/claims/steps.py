@@ -33,6 +33,9 @@ Bounds: TypeAlias = tuple[float, float]
 
 ANYTHING: Bounds = (-math.inf, math.inf)
 _FAR = 1e8  # angles from here on are too coarse in float64 to be placed between two turns
+_HINT = (
+    1e-12  # the slope of a maximum by its lesser operand: none, yet a search must see where it would count
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +155,8 @@ SUBTRACT = Step(operator.sub, lambda a, b, v: (1.0, -1.0), lambda a, b: (a[0] - 
 MULTIPLY = Step(operator.mul, lambda a, b, v: (b, a), _corners(operator.mul))
 DIVIDE = Step(operator.truediv, lambda a, b, v: (1 / b, -v / b), _quotient_bounds)
 POWER = Step(math.pow, _power_slopes, _power_bounds)
-MAXIMUM = Step(max, lambda a, b, v: (1.0, 0.0) if a >= b else (0.0, 1.0), _corners(max))
-MINIMUM = Step(min, lambda a, b, v: (1.0, 0.0) if a <= b else (0.0, 1.0), _corners(min))
+MAXIMUM = Step(max, lambda a, b, v: (1.0, _HINT) if a >= b else (_HINT, 1.0), _corners(max))
+MINIMUM = Step(min, lambda a, b, v: (1.0, _HINT) if a <= b else (_HINT, 1.0), _corners(min))
 
 NEGATE = Step(operator.neg, lambda a, v: -1.0, lambda a: (-a[1], -a[0]))
 ABSOLUTE = Step(operator.abs, lambda a, v: math.copysign(1.0, a) if a else 0.0, _absolute_bounds)
