@@ -37,7 +37,7 @@ __all__ = ["ValueOf", "likely"]
 ValueOf: TypeAlias = Callable[[Expression], Found]
 
 MOST_NUMBERS = 256  # printed in one claim
-MOST_PARTS = 400  # of an expression that is searched for slips
+MOST_PARTS = 1_000  # of either side: no more is looked at
 MOST_WORK = 3_000  # parts worked out for one claim: a few milliseconds
 MOST_STEPS = 40  # parts of an expression that is worked again with rounded steps
 NEAR = 0.25  # of the right number: rounding moves it no further
@@ -55,11 +55,13 @@ class _Case:
     per_unit: float  # printed unit / the unit that value_of answers in
     value_of: ValueOf
     literal: bool  # the printed side is numbers, not worked out itself
+    open_end: bool  # it is a list that ends in …
 
     def values(self, changed: Expression) -> list[float] | None:
         """Work out a changed left side in the printed unit; None where it has no value of this size."""
         try:
             found = [float(value) * self.per_unit for value in _flat(self.value_of(changed))]
+            found = found[: len(self.pairs)] if self.open_end else found
         except (ValueError, ArithmeticError):
             return None
         fits = len(found) == len(self.pairs) and all(map(math.isfinite, found))
@@ -101,6 +103,8 @@ def _named(group: Callable[[_Case], Iterator[str]], case: _Case) -> str:
 
 
 def _case(left: Expression, printed: Expression, exact: Found, value_of: ValueOf) -> _Case | None:
+    if max(size(left, MOST_PARTS), size(printed, MOST_PARTS)) > MOST_PARTS:
+        return None
     right = [float(value) for value in _flat(exact)]
     if not 0 < len(right) <= MOST_NUMBERS or not all(map(math.isfinite, right)):
         return None
@@ -108,16 +112,19 @@ def _case(left: Expression, printed: Expression, exact: Found, value_of: ValueOf
     if numbers is None:
         values = [float(value) for value in _flat(value_of(printed))]
         numbers = [(value, max(abs(value), 1.0) * 1e-9, f"{value:.6g}") for value in values]
-    if len(numbers) != len(right):
+    open_end = any(map(_open_end, parts_of(printed)))
+    if len(numbers) != len(right) and not (open_end and len(numbers) < len(right)):
         return None
-    pairs = tuple(Pair(*number, value) for number, value in zip(numbers, right, strict=True))
+    pairs = tuple(Pair(*number, value) for number, value in zip(numbers, right, strict=False))
     if not any(pair.wrong for pair in pairs):
         return None
     rows = exact if isinstance(exact, tuple) else (exact,)
     n_columns = len(rows[0]) if isinstance(rows[0], tuple) else len(rows)
     literal = _numbers(printed) is not None
     per_unit = _per_unit(left, right, value_of)
-    return _Case(spelled_out(left, value_of), printed, pairs, n_columns, per_unit, value_of, literal)
+    return _Case(
+        spelled_out(left, value_of), printed, pairs, n_columns, per_unit, value_of, literal, open_end
+    )
 
 
 def _per_unit(left: Expression, right: list[float], value_of: ValueOf) -> float:
@@ -161,7 +168,7 @@ def _open_end(item: Expression) -> bool:
 
 
 def _half_of_integer(value: float) -> float:
-    """Half a unit of an integer result's last digit: trailing zeros do not count, but for its first two digits."""
+    """Half a unit of an integer result's last digit: zeros behind its first two digits do not count."""
     digits = str(abs(int(value)))
     return 0.5 * 10.0 ** max(min(len(digits) - len(digits.rstrip("0")), len(digits) - 2), 0)
 
@@ -221,10 +228,7 @@ def _steps(case: _Case) -> Iterator[str]:
 
 def _slips(case: _Case) -> Iterator[str]:
     """One slip of the table, in one place of the left side."""
-    parts = size(case.left, MOST_PARTS)
-    if parts > MOST_PARTS:
-        return
-    tries, level = MOST_WORK // parts, 0.0
+    tries, level = MOST_WORK // size(case.left, MOST_PARTS), 0.0
     found: list[list[float]] = []
     for sites in changes(case.left):
         if level and sites[0].at_most < level:

@@ -149,7 +149,7 @@ def whole(pairs: Pairs, units: bool) -> Iterator[str]:
     """Name what all the numbers are wrong by alike: their sign, a factor, the unit."""
     exact = [pair.exact for pair in pairs]
     tries = [("the sign", 1.0, [-value for value in exact])]
-    for factor, at_most, words in UNIT_FACTORS + FACTORS if units else FACTORS:
+    for factor, at_most, words in _factors(units):
         tries.append((words.format(way="large"), at_most, [value * factor for value in exact]))
         tries.append((words.format(way="small"), at_most, [value / factor for value in exact]))
     if len(exact) == 1 and exact[0]:
@@ -159,6 +159,11 @@ def whole(pairs: Pairs, units: bool) -> Iterator[str]:
         fits = all(pair.fits(value) for pair, value in zip(pairs, values, strict=True))
         if fits and chance(pairs, values) <= at_most:
             yield words
+
+
+def _factors(units: bool) -> list[tuple[float, float, str]]:
+    told = {each[0] for each in UNIT_FACTORS} if units else set()
+    return [*(UNIT_FACTORS if units else ()), *(each for each in FACTORS if each[0] not in told)]
 
 
 def reordered(pairs: Pairs, n_columns: int) -> str:

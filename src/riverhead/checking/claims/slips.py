@@ -44,7 +44,7 @@ SLIPS = (
     ("softmax(z)", "exp(z)/max(exp(z))", USUAL, "exponentials divided by the largest, not by their sum"),
     ("softmax(z)", "softmax(z/1.4142135623730951)", USUAL, "scores divided by √2 once more"),
     ("softmax(z)", "softmax(z/1.7320508075688772)", USUAL, "scores divided by √3 once more"),
-    ("a*transpose(k)", "transpose(a)*k", USUAL, "transposed on the wrong side"),
+    ("a@transpose(k)", "transpose(a)@k", USUAL, "transposed on the wrong side"),
     ("softmax(a@transpose(k)/s)@v", "softmax(a@transpose(k)/s)@k", COMMON, "keys mixed instead of values"),
     (
         "softmax(a@transpose(k)/s)@v",

@@ -13,7 +13,6 @@ from riverhead.checking.claims.slips import COMMON, RARE, SLIPS
 
 __all__ = ["Changed", "changes", "number", "operation", "parts_of", "size", "spelled_out", "written"]
 
-MOST_SPELLED = 400  # parts of an expression that is searched at all
 MOST_WRITTEN = 32  # characters of an expression that is named
 DEEPEST = 120  # what lies deeper is looked at no more
 
@@ -72,8 +71,6 @@ def parts_of(expression: Expression) -> Iterator[Expression]:
 
 def spelled_out(expression: Expression, value_of: Callable[[Expression], object]) -> Expression:
     """Write e^x as exp(x), and softmax(a, b) as softmax([a, b]), so that the table needs one form of each."""
-    if size(expression, MOST_SPELLED) > MOST_SPELLED:
-        return expression
     names_e = any(isinstance(part, Name) and part.text == "e" for part in parts_of(expression))
     return _spelled(expression, names_e and value_of(Name("e", 0, 0)) == math.e)
 
@@ -90,7 +87,9 @@ def _spelled(expression: Expression, e: bool) -> Expression:
     return _with(expression, parts)
 
 
-_OF_LISTS = frozenset(["softmax", "sum", "mean", "var", "std", "norm", "max", "min", "layernorm"])
+_OF_LISTS = frozenset(
+    ["softmax", "sum", "mean", "var", "std", "norm", "max", "min", "layernorm", "transpose"]
+)
 
 
 def changes(expression: Expression) -> Iterator[list[Changed]]:
@@ -102,7 +101,7 @@ def changes(expression: Expression) -> Iterator[list[Changed]]:
     """
     found: dict[int, list[Changed]] = {}
     for part, put in _parts(expression):
-        for slip in _slips().get(part.what, ()) if isinstance(part, Operation) else ():
+        for slip in _slips_in(part):
             bound: Bound = {}
             if _fits(slip.pattern, part, bound):
                 changed = Changed(put(_filled(slip.instead, bound)), slip.at_most, slip.words, bound)
@@ -112,6 +111,21 @@ def changes(expression: Expression) -> Iterator[list[Changed]]:
                 changed = Changed(put(instead), at_most, words, {"was": part, "instead": instead})
                 found.setdefault(rank, []).append(changed)
     yield from sorted((found[rank] for rank in sorted(found)), key=lambda sites: -sites[0].at_most)
+
+
+def _slips_in(part: Expression) -> Iterator[_Slip]:
+    if isinstance(part, Operation):
+        yield from _slips().get(part.what, ())
+        if part.what == "*" and _is_of_matrices(part):
+            yield from _slips()["@"]
+
+
+def _is_of_matrices(part: Operation) -> bool:
+    """Say whether a written product may be one of matrices: × of numbers has no transposed side."""
+    whats = ("transpose", "softmax", "*", "@")
+    return not any(
+        isinstance(arg, Number) or (isinstance(arg, Operation) and arg.what not in whats) for arg in part.args
+    )
 
 
 def number(value: float) -> Number:
@@ -280,7 +294,7 @@ def _fits(pattern: Expression, part: Expression, bound: Bound) -> bool:
         case Operation(what=what, args=args):
             return (
                 isinstance(part, Operation)
-                and part.what == what
+                and part.what in (what, "*" if what == "@" else what)
                 and len(part.args) == len(args)
                 and all(_fits(each, given, bound) for each, given in zip(args, part.args, strict=True))
             )
