@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from riverhead.checking.claims import documents
+from riverhead.checking.claims import attention, documents, rules, tables
 from riverhead.checking.claims.claim import Claim, Finding, Truth
 from riverhead.checking.claims.find import find
 from riverhead.errors import InputError
 
-__all__ = ["MAX_CHARACTERS", "claims"]
+__all__ = ["MAX_CHARACTERS", "claims", "claims_on", "page_of"]
 
 MAX_CHARACTERS = 12_000_000  # ten megabytes and some: a book; a longer text is refused, not cut
 
@@ -23,13 +23,25 @@ def claims(text: str, kind: str | None = None) -> list[Claim]:
     >>> [(claim.text, claim.verdict.value, claim.how) for claim in claims("e^0.5 = 1.65, and 2·2 + 1·0 = 5")]
     [('e^0.5 = 1.65', 'true', 'rounded'), ('2·2 + 1·0 = 5', 'false', '')]
     """
+    return claims_on(page_of(text, kind))
+
+
+def page_of(text: str, kind: str | None = None) -> documents.Page:
+    """Return the page that ``text`` is, of which `claims_on` finds the claims; raises as `claims` does."""
     if len(text) > MAX_CHARACTERS:
         raise InputError(
             f"the text has {len(text):,} characters; up to {MAX_CHARACTERS:,} are checked at a time"
         )
-    page = documents.read(text, kind)
+    return documents.read(text, kind)
+
+
+def claims_on(page: documents.Page) -> list[Claim]:
+    """Return every arithmetic claim of a page, in its order."""
     found = find(page.text)
-    return [_claim(page, finding) for finding in _once(found.findings)]
+    sheets = tables.tables(page.text)
+    known = found.findings + attention.findings(page.text, found.bindings, sheets)
+    known += rules.findings(page.text, found.bindings, sheets, known)
+    return [_claim(page, finding) for finding in _once(known)]
 
 
 def _once(findings: list[Finding]) -> list[Finding]:
@@ -43,9 +55,10 @@ def _once(findings: list[Finding]) -> list[Finding]:
 
 
 def _claim(page: documents.Page, finding: Finding) -> Claim:
-    place = page.where(finding.start)
+    place, last = page.where(finding.start), page.where(max(finding.end - 1, finding.start))
     text = page.text[finding.start : finding.end]
     return Claim(
         line=place.line, column=place.column, text=text, verdict=finding.verdict, how=finding.how,
         exact=finding.exact, cause=finding.cause, place=place.place,
+        end_line=last.line, end_column=last.column + 1,
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 from riverhead.checking.claims import scalars
 from riverhead.checking.claims.expression import Expression, Items, Name, Number, Operation
@@ -14,7 +14,7 @@ from riverhead.checking.claims.scalars import Scalar, Unreadable
 
 __all__ = ["Evaluator", "Reading", "Value", "value"]
 
-Value: TypeAlias = Union[Scalar, tuple["Value", ...]]
+Value: TypeAlias = Scalar | tuple["Value", ...]
 
 MAX_CELLS = 40_000  # of one value: a matrix of 200 × 200, more than any page prints
 _CONSTANTS = {"e": math.e, "π": math.pi, "pi": math.pi, "∞": math.inf, "inf": math.inf, "infty": math.inf}

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from riverhead.checking.claims.claim import Finding, Truth
 from riverhead.checking.claims.expression import Binding, Expression, Items, Name, Number, Operation
 from riverhead.checking.claims.judge import Link, is_literal, judge, walk
-from riverhead.checking.claims.notation import FILLER, canonical
-from riverhead.checking.claims.parse import Parser
-from riverhead.checking.claims.tokens import tokens
+from riverhead.checking.claims.notation import FILLER, JOINS, canonical
+from riverhead.checking.claims.parse import Parser, is_word
+from riverhead.checking.claims.tokens import decimal_comma, tokens
 
 __all__ = ["Chain", "Page", "find"]
 
 MAX_GLOSS = 5  # words between a sum and its relation: "× 12 including biases ="
+MAX_ROW = 32  # expressions parted by commas that are looked back at
 MAX_LABEL = 80  # characters before a relation that may name what is bound
 _STARTS = frozenset(("number", "name", "open"))
 _SAY = ("say", "=")
@@ -50,8 +51,9 @@ class _Finder:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = tokens(text)
-        self.parser = Parser(self.tokens)
+        self.parser = Parser(self.tokens, decimal_comma(text))
         self.found = Page()
+        self.row: list[Expression] = []
         self.last: Chain | None = None  # what a line that begins with "=" goes on from
 
     def page(self) -> Page:
@@ -67,6 +69,7 @@ class _Finder:
             elif kind in _STARTS or (kind == "operator" and self.tokens[at].text == "-"):
                 side, behind = self.parser.read(at)
                 if side is not None:
+                    self._listed(side, at)
                     chain, behind = self._chain(Chain([side]), behind)
                     if at and self.tokens[at - 1].kind == "operator":
                         chain.weak.add(0)  # what the operator goes on from is not known
@@ -96,13 +99,15 @@ class _Finder:
             if self.tokens[at].kind == "line" and is_literal(chain.sides[-1]) and not is_literal(side):
                 chain.weak.add(len(chain.relations))
             side, behind = self._bare_list(side, start, behind)
+            if isinstance(side, Items) and not chain.relations:
+                chain.sides[-1] = self._row(chain.sides[-1], side)
             chain.sides.append(side)
             chain.relations.append("=" if sign == "say" else sign)
             at = behind
 
     def _relation(self, at: int, left: Expression) -> int:
         """The token of the relation behind an expression, −1 where there is none."""
-        step = self._over_words(at)
+        step = at if isinstance(left, Name) else self._over_words(at)
         lines = 0
         while self.parser.kind(step) == "line" and lines < 4:
             step, lines = step + 1, lines + 1
@@ -119,7 +124,7 @@ class _Finder:
         step, words = at, 0
         while words < MAX_GLOSS:
             kind = self.parser.kind(step)
-            if kind == "name" and self.tokens[step].text.isalpha() and self._apart(step):
+            if kind == "name" and is_word(self.tokens[step].text) and self._apart(step):
                 step += 1
             elif (
                 kind == "operator" and self.tokens[step].text == "/" and self.parser.kind(step + 1) == "name"
@@ -138,6 +143,8 @@ class _Finder:
     def _apart(self, at: int) -> bool:
         """Whether a word stands one space behind what is before it, and is no function of what follows."""
         token, behind = self.tokens[at], self.tokens[at + 1 : at + 2]
+        if token.text.lower() in JOINS:
+            return False
         called = bool(behind) and behind[0].kind == "open" and behind[0].start == token.end
         return token.start - self.tokens[at - 1].end <= 1 and not called
 
@@ -175,6 +182,20 @@ class _Finder:
         if len(items) < 3 and not (len(items) == 2 and all(_has_point(item) for item in items)):
             return first, behind
         return Items(tuple(items), first.start, items[-1].end), at
+
+    def _listed(self, side: Expression, at: int) -> None:
+        """Keep the expressions that stand in a row, parted by commas, for a row of results behind them."""
+        token = self.tokens[at - 1] if at else None
+        goes_on = token is not None and token.kind == "separator" and token.text in ",，、"
+        self.row = [*self.row[-(MAX_ROW - 1) :], side] if goes_on and self.row else [side]
+
+    def _row(self, last: Expression, results: Items) -> Expression:
+        """The row that ends in ``last`` and has as many expressions as results: 1/√2, 4/√2 = 0.71, 2.83."""
+        n, row = len(results.items), self.row
+        bracketed = self.text[results.start] in "([{（［\\"
+        if bracketed or isinstance(last, Items) or not 1 < n <= len(row) or row[-1] is not last:
+            return last
+        return Items(tuple(row[-n:]), row[-n].start, last.end)
 
     def _take(self, chain: Chain, at: int) -> None:
         """Judge each link of a chain and keep what it binds."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 from riverhead.checking.claims import scalars
+from riverhead.checking.claims.causes import likely
 from riverhead.checking.claims.claim import Finding, Found, Truth
 from riverhead.checking.claims.evaluate import Evaluator, Reading, Value, rank
 from riverhead.checking.claims.expression import Expression, Items, Name, Number, Operation
@@ -43,7 +44,7 @@ class Print:
     number: Number
 
 
-Prints: TypeAlias = Union[Print, tuple["Prints", ...]]
+Prints: TypeAlias = Print | tuple["Prints", ...]
 
 
 def is_literal(expression: Expression) -> bool:
@@ -242,7 +243,15 @@ class _Judge:
             return Finding(link.start, link.end, truth, EXACT if truth is Truth.TRUE else "", exact)
         if how:
             return Finding(link.start, link.end, Truth.TRUE, how, exact, _words(reading))
-        return Finding(link.start, link.end, Truth.FALSE, "", exact)
+        return Finding(link.start, link.end, Truth.FALSE, "", exact, self._cause(reading, exact))
+
+    def _cause(self, reading: Reading, exact: Found) -> str:
+        """The likely cause, by the reading whose value comes nearest."""
+
+        def value_of(part: Expression) -> Found:
+            return _found(Evaluator(self.names, reading).value(part), 1)
+
+        return likely(self.worked, self.other if self.printed is None else self.printed, exact, value_of)
 
 
 def _words(reading: Reading) -> str:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 
-__all__ = ["FILLER", "FUNCTIONS", "OPERATORS", "RELATIONS", "SUPERSCRIPTS", "UNITS", "WRAPPERS", "canonical"]
+__all__ = [
+    "FILLER",
+    "FUNCTIONS",
+    "JOINS",
+    "OPERATORS",
+    "RELATIONS",
+    "SUPERSCRIPTS",
+    "UNITS",
+    "WRAPPERS",
+    "canonical",
+]
 
 OPERATORS = {  # as written: (what is done, how tightly it binds); ² and ᵀ stand after, √ before
     "+": ("+", 1), "-": ("-", 1), "−": ("-", 1), "–": ("-", 1), "±": ("", 0), "⊕": ("+", 1),
@@ -63,10 +74,34 @@ FILLER = frozenset(
         "circa",
     ]
 )
+JOINS = frozenset(
+    [
+        "and",
+        "or",
+        "so",
+        "then",
+        "but",
+        "where",
+        "if",
+        "thus",
+        "while",
+        "when",
+        "for",
+        "because",
+        "hence",
+        "with",
+        "to",
+        "und",
+        "et",
+        "y",
+        "e",
+        "o",
+    ]
+)
 
 _K = {"K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 UNITS: dict[str, tuple[float, float]] = {  # as written: its factor, read as decimal and as binary
-    "%": (0.01, 0.01), "％": (0.01, 0.01), "bytes": (1, 1), "byte": (1, 1), "octets": (1, 1), "Bytes": (1, 1),
+    "%": (0.01, 0.01), "％": (0.01, 0.01), "°": (math.pi / 180, math.pi / 180), "bytes": (1, 1), "byte": (1, 1), "octets": (1, 1), "Bytes": (1, 1),
     "B": (1, 1e9), "thousand": (1e3, 1e3), "million": (1e6, 1e6), "billion": (1e9, 1e9),
     "trillion": (1e12, 1e12),
     **{letter: (1000**n, 1024**n) for letter, n in _K.items()},

@@ -21,8 +21,13 @@ def numeral(text: str, decimal_comma: bool = False) -> tuple[int | float, float]
     >>> numeral("1,360"), numeral("0.54"), numeral("0,604"), numeral("1.5e-3")
     ((1360, 0.0), (0.54, 0.005), (0.604, 0.0005), (0.0015, 5e-05))
     """
+    if text.isdecimal() and len(text) <= LONGEST:
+        return int(text), 0.0
     if len(text) > LONGEST:
         raise InputError(f"a number of {len(text):,} characters; up to {LONGEST} are read")
+    whole, point, places = text.partition(".")
+    if places.isdecimal() and (not whole or whole.isdecimal()) and not decimal_comma:
+        return float(text), 0.5 * 10.0 ** -len(places)
     plain = _SEPARATORS.sub("", text.replace("−", "-"))
     if decimal_comma:
         plain = plain.replace(".", "").replace(",", ".")

@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from riverhead.checking.claims.expression import Expression, Items, Name, Number, Operation
-from riverhead.checking.claims.notation import FUNCTIONS, OPERATORS, SUPERSCRIPTS, canonical
+from riverhead.checking.claims.notation import FUNCTIONS, JOINS, OPERATORS, SUPERSCRIPTS, canonical
 from riverhead.checking.claims.numerals import numeral
 from riverhead.checking.claims.tokens import Token, tokens
 from riverhead.errors import InputError
 
-__all__ = ["Parser", "expression"]
+__all__ = ["Parser", "expression", "is_word"]
 
 DEEPEST = 60  # brackets, roots and signs within each other; beyond, what is written is no article's sum
 IMPLICIT = 3  # 2√2, (a)(b), 0.5 [1, 2]: tighter than / , looser than ^
 _BINDS = {name: power for name, power in OPERATORS.values() if name}
 _PAIRS = {"(": ")", "[": "]", "{": "}", "（": "）", "［": "］"}
 _OPERAND_STARTS = frozenset(("number", "name", "open"))
+_ENDS = frozenset(("", "relation", "separator", "close", "word", "said"))  # behind these no sum goes on
 
 
 class Parser:
@@ -25,10 +26,12 @@ class Parser:
 
     def __init__(self, page: Sequence[Token], decimal_comma: bool = False) -> None:
         self.page = page
+        self.kinds = [token.kind for token in page] + [""] * 8  # behind the last there is nothing
         self.decimal_comma = decimal_comma
         self._closing = _closing(page)
         self._brackets: dict[int, tuple[Expression | None, int]] = {}
         self._depth = 0
+        self._spaces = False  # whether spaces part the items of the bracket that is read
 
     def read(self, at: int, inside: bool = False) -> tuple[Expression | None, int]:
         """Return the longest expression that starts at token ``at``, and the token behind it."""
@@ -36,7 +39,7 @@ class Parser:
 
     def kind(self, at: int) -> str:
         """Return the kind of token ``at``, empty behind the last."""
-        return self.page[at].kind if at < len(self.page) else ""
+        return self.kinds[at] if at < len(self.kinds) else ""
 
     def closing(self, at: int) -> int:
         """Return the bracket that closes the one at ``at``, −1 where none does."""
@@ -46,7 +49,7 @@ class Parser:
         left, at = self._signed(at, inside)
         while left is not None:
             sign, power, behind = self._operator(at, left, inside)
-            if not power or power < least or self._parts_items(at, inside):
+            if power <= 0 or power < least or (inside and self._spaces and self._parts_items(at)):
                 break
             right, after = self._binary(behind, power if sign == "^" else power + 1, inside)
             if right is None:
@@ -56,48 +59,65 @@ class Parser:
 
     def _operator(self, at: int, left: Expression, inside: bool) -> tuple[str, int, int]:
         """The operator at a token, written or understood: what it does, how it binds, where its operand is."""
-        behind = self._over_line(at, inside) if inside or isinstance(left, Operation) else at
-        behind = self._over_gloss(behind)
-        kind = self.kind(behind)
+        kind, behind = self.kinds[at], at
+        if kind in _ENDS:
+            return "", 0, at
+        if kind == "line" and (inside or isinstance(left, Operation)):
+            behind = self._over_line(at, inside)
+        if kind != "operator":
+            behind = self._over_gloss(behind)
+            kind = self.kinds[behind]
         if kind == "operator":
             sign = self.page[behind].text
-            return sign, _BINDS.get(sign, 0), self._over_line(behind + 1, inside, wrapped=True)
+            after = behind + 1
+            if sign == "-" and isinstance(left, Name) and self._begins(behind):
+                return "", 0, at
+            if self.kinds[after] == "line":
+                after = self._over_line(after, inside, wrapped=True)
+            return sign, _BINDS.get(sign, 0), after
         if behind != at or kind not in _OPERAND_STARTS:
             return "", 0, at
         return ("*", IMPLICIT, at) if self._juxtaposed(at, left, inside) else ("", 0, at)
 
     def _over_line(self, at: int, inside: bool, wrapped: bool = False) -> int:
         """Behind a line's end, where the sum goes on: in brackets, after an operator, before + × · /."""
-        if self.kind(at) != "line":
+        if self.kinds[at] != "line":
             return at
         behind = at + 1
         if inside:
-            while self.kind(behind) == "line":
+            while self.kinds[behind] == "line":
                 behind += 1
             return behind
         if wrapped:
             return behind
-        goes_on = self.kind(behind) == "operator" and self.page[behind].text in ("+", "*", "/")
+        goes_on = self.kinds[behind] == "operator" and self.page[behind].text in ("+", "*", "/")
         return behind if goes_on and self.page[behind].end - self.page[behind].start == 1 else at
 
     def _over_gloss(self, at: int) -> int:
         """Behind words that tell what a number is, where an operator follows: 2 (K and V) × 80 layers × 64."""
         behind = at
-        if self.kind(behind) == "open" and self.page[behind].text == "(" and self._words(behind):
+        if self.kinds[behind] == "open" and self.page[behind].text == "(" and self._words(behind):
             behind = self.closing(behind) + 1
         words = 0
-        while self.kind(behind) == "name" and words < 4 and self.page[behind].text.isalpha():
-            if self.page[behind].text.lower() in FUNCTIONS or self.page[behind].text in ("e", "π"):
+        while self.kinds[behind] == "name" and words < 4 and is_word(self.page[behind].text):
+            word = self.page[behind].text.lower()
+            if word in FUNCTIONS or word in JOINS or word in ("e", "π"):
                 return at
             behind, words = behind + 1, words + 1
         if (
-            self.kind(behind) == "operator"
+            self.kinds[behind] == "operator"
             and self.page[behind].text == "/"
-            and self.kind(behind + 1) == "name"
+            and self.kinds[behind + 1] == "name"
         ):
             behind += 2  # 2 bytes/number × 4
-        goes_on = self.kind(behind) == "operator" and self.page[behind].end - self.page[behind].start < 8
+        goes_on = self.kinds[behind] == "operator" and self.page[behind].end - self.page[behind].start < 8
         return behind if goes_on and self._spaced(behind) else at
+
+    def _begins(self, at: int) -> bool:
+        """Whether a minus behind a word is the sign of a number: scores −2 + 2 = 0."""
+        sign, before = self.page[at], self.page[at - 1]
+        tight = self.kinds[at + 1] == "number" and self.page[at + 1].start == sign.end
+        return tight and sign.start > before.end and is_word(before.text)
 
     def _spaced(self, at: int) -> bool:
         """Whether an operator stands between spaces (a hyphen in a word does not)."""
@@ -112,15 +132,13 @@ class Parser:
     def _juxtaposed(self, at: int, left: Expression, inside: bool) -> bool:
         """Whether a product is understood between ``left`` and the operand at a token."""
         token, before = self.page[at], self.page[at - 1]
-        if self._parts_items(at, inside):
+        if inside and self._spaces and self._parts_items(at):
             return False
         tight = token.start == before.end
         if token.kind == "open":
-            if token.text in "{⟨":
+            if token.text in "{⟨" or before.kind not in ("close", "number"):
                 return False
-            return before.kind in ("close", "number") and (
-                tight or token.text not in "(" or before.kind == "close"
-            )
+            return tight or token.text in "[［" or (before.kind == "close" and self.kinds[at + 1] == "number")
         if token.kind == "name":
             called = FUNCTIONS.get(_function(token.text), "")
             if before.kind == "number" or isinstance(left, Number):
@@ -128,30 +146,24 @@ class Parser:
             return (
                 len(token.text) <= 3
                 and len(before.text) <= 3
-                and before.kind == "name"
-                and token.text[0].isupper()
+                and before.kind in ("name", "transposed")
+                and (token.text[0].isupper() or before.text[0].isupper() or before.kind == "transposed")
             )
         return False
 
-    def _parts_items(self, at: int, inside: bool) -> bool:
+    def _parts_items(self, at: int) -> bool:
         """Whether the space before a token parts two items of a list, as in [0.5 -0.3] and [0.1 0.2]."""
-        if not inside or not self._spaces or at == 0:
-            return False
         token = self.page[at]
         if token.kind == "line":
-            token = (
-                self.page[self._over_line(at, True)] if self._over_line(at, True) < len(self.page) else token
-            )
+            token = self.page[min(self._over_line(at, True), len(self.page) - 1)]
         gap = token.start > self.page[at - 1].end
         if token.kind == "operator":
             behind = self.page[at + 1] if at + 1 < len(self.page) else token
             return gap and token.text == "-" and behind.start == token.end
         return gap and token.kind in _OPERAND_STARTS
 
-    _spaces = False  # in a list without commas
-
     def _signed(self, at: int, inside: bool) -> tuple[Expression | None, int]:
-        if self.kind(at) == "operator" and self.page[at].text in ("-", "+"):
+        if self.kinds[at] == "operator" and self.page[at].text in ("-", "+"):
             if self._depth >= DEEPEST:
                 return None, at
             self._depth += 1
@@ -160,11 +172,14 @@ class Parser:
             if operand is None or self.page[at].text == "+":
                 return operand, after
             return Operation("neg", (operand,), self.page[at].start, operand.end), after
-        return self._postfix(*self._primary(at, inside))
+        operand, at = self._primary(at, inside)
+        if self.kinds[at] in ("transposed", "power"):
+            return self._postfix(operand, at)
+        return operand, at
 
     def _postfix(self, operand: Expression | None, at: int) -> tuple[Expression | None, int]:
         while operand is not None:
-            kind = self.kind(at)
+            kind = self.kinds[at]
             if kind == "transposed":
                 operand = Operation("transpose", (operand,), operand.start, self.page[at].end)
             elif kind == "power":
@@ -182,7 +197,7 @@ class Parser:
         return operand, at
 
     def _primary(self, at: int, inside: bool) -> tuple[Expression | None, int]:
-        kind = self.kind(at)
+        kind = self.kinds[at]
         if kind == "number":
             return self._number(at)
         if kind == "open":
@@ -197,10 +212,21 @@ class Parser:
             value, half = numeral(token.text, self.decimal_comma)
         except InputError:
             return None, at
-        unit = self.page[at + 1] if self.kind(at + 1) == "unit" else None
+        unit = self.page[at + 1] if self.kinds[at + 1] == "unit" else None
         end = unit.end if unit else token.end
         number = Number(value, half, token.text, token.start, end, unit.text if unit else "")
-        return number, at + (2 if unit else 1)
+        behind = at + (2 if unit else 1)
+        if (
+            unit
+            and self.kinds[behind] == "operator"
+            and self.page[behind].text == "/"
+            and self._word(behind + 1)
+        ):
+            behind += 2  # 800 KiB/token
+        return number, behind
+
+    def _word(self, at: int) -> bool:
+        return self.kinds[at] == "name" and is_word(self.page[at].text)
 
     def _named(self, at: int, inside: bool) -> tuple[Expression | None, int]:
         token = self.page[at]
@@ -211,7 +237,7 @@ class Parser:
                 return called, after
         behind = at + 1
         if (
-            self.kind(behind) == "open"
+            self.kinds[behind] == "open"
             and self.page[behind].start == token.end
             and self.page[behind].text in "(["
         ):
@@ -229,12 +255,12 @@ class Parser:
         self._depth += 1
         try:
             if function == "/":
-                top, behind = self._bracket(behind) if self.kind(behind) == "open" else (None, behind)
-                below, behind = self._bracket(behind) if self.kind(behind) == "open" else (None, behind)
+                top, behind = self._bracket(behind) if self.kinds[behind] == "open" else (None, behind)
+                below, behind = self._bracket(behind) if self.kinds[behind] == "open" else (None, behind)
                 if top is None or below is None:
                     return None, at
                 return Operation("/", (top, below), token.start, below.end), behind
-            if self.kind(behind) == "open":
+            if self.kinds[behind] == "open":
                 bracket = self.page[behind].text
                 arguments, behind = self._bracket(behind)
                 if arguments is None:
@@ -242,7 +268,7 @@ class Parser:
                 several = isinstance(arguments, Items) and bracket in "(（{"
                 args = arguments.items if several and isinstance(arguments, Items) else (arguments,)
                 return Operation(function, args, token.start, self.page[behind - 1].end), behind
-            if function in ("sqrt", "exp", "sin", "cos", "log") and self.kind(behind) in ("number", "name"):
+            if function in ("sqrt", "exp", "sin", "cos", "log") and self.kinds[behind] in ("number", "name"):
                 argument, behind = self._postfix(*self._primary(behind, inside))
                 if argument is not None and (function == "sqrt" or isinstance(argument, Number)):
                     return Operation(function, (argument,), token.start, argument.end), behind
@@ -276,17 +302,17 @@ class Parser:
             return False
         step = at + 1
         while step < end:
-            if self.kind(step) == "separator":
+            if self.kinds[step] == "separator":
                 return False
             step = (
-                self.closing(step) + 1 if self.kind(step) == "open" and self.closing(step) > 0 else step + 1
+                self.closing(step) + 1 if self.kinds[step] == "open" and self.closing(step) > 0 else step + 1
             )
         return True
 
     def _items(self, at: int, end: int) -> tuple[list[list[Expression]] | None, int]:
         rows: list[list[Expression]] = [[]]
         while at < end:
-            kind = self.kind(at)
+            kind = self.kinds[at]
             if kind == "line":
                 at += 1
             elif kind == "separator":
@@ -306,22 +332,24 @@ class Parser:
                 at = after
                 if self._trails(at, end):
                     at = end
-                elif at < end and not self._spaces and self.kind(at) not in ("separator", "line", "ellipsis"):
+                elif (
+                    at < end and not self._spaces and self.kinds[at] not in ("separator", "line", "ellipsis")
+                ):
                     return None, at
         return [row for row in rows if row], at
 
     def _keyword(self, at: int) -> bool:
         """Whether an argument by name (dim=-1) stands here, which says nothing of a number."""
         return (
-            self.kind(at) == "name"
-            and self.kind(at + 1) == "relation"
+            self.kinds[at] == "name"
+            and self.kinds[at + 1] == "relation"
             and self.page[at].text in ("dim", "axis", "dtype", "keepdim", "keepdims")
-            and self.kind(at + 2) in ("number", "name")
+            and self.kinds[at + 2] in ("number", "name")
         )
 
     def _trails(self, at: int, end: int) -> bool:
         """Whether only words are left in the bracket: (2 × 3 in all)."""
-        return at < end <= at + 6 and all(self.kind(i) in ("name", "word") for i in range(at, end))
+        return at < end <= at + 6 and all(is_word(token.text) for token in self.page[at:end])
 
     def _grouped(self, at: int, end: int, rows: list[list[Expression]]) -> Expression | None:
         start, stop = self.page[at].start, self.page[end].end
@@ -360,6 +388,11 @@ def _closing(page: Sequence[Token]) -> dict[int, int]:
     return partner
 
 
+def is_word(text: str) -> bool:
+    """Say whether a name is a word, not a symbol: "heads", not "h"."""
+    return len(text) > 1 and text.isalpha()
+
+
 def _function(name: str) -> str:
     plain = canonical(name).lower().lstrip("\\")
     return plain.rpartition(".")[2] if "." in plain else plain
@@ -371,7 +404,7 @@ def expression(text: str, start: int = 0, end: int | None = None) -> Expression 
     >>> expression("(0.5, 0)").items[0].text
     '0.5'
     """
-    page = [token for token in tokens(text[start:end])]
+    page = tokens(text[start:end])
     while page and page[0].kind == "line":
         page.pop(0)
     while page and page[-1].kind == "line":

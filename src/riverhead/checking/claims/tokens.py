@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from riverhead.checking.claims.notation import OPERATORS, RELATIONS, SAID, UNITS, WRAPPERS
 
-__all__ = ["Token", "tokens"]
+__all__ = ["Token", "decimal_comma", "tokens"]
 
 
 class Token(NamedTuple):
@@ -84,7 +84,7 @@ _WRAP = rf"\\(?:{'|'.join(WRAPPERS)})(?![A-Za-z])\s*"
 _SUB = "|".join(
     (
         r"_\{[^{}\n]{0,40}\}", r"_\\(?:text|mathrm|mathbf)\{[^{}\n]{0,40}\}", rf"_{_BODY}+", r"[\u0300-\u036f]",
-        r"\[\d{1,4}\]", r"['′’](?!\w)", r"\^\{?\([^(){}\n]{0,20}\)\}?(?=⟩|\s|\}|=)", r"\^\{?[QKVO]\}?(?!\w)",
+        r"\[\d{1,4}\]", r"['′’](?!\w)", r"(?<!e)\^\{?\(\w{1,6}\)\}?", r"\^\{?[QKVO]\}?(?!\w)",
         r"\^(?!sqrt|exp)[a-z]{3,}", r"\.(?!T\b|mT\b|transpose\b)[A-Za-z]\w*",
     )
 )  # fmt: skip
@@ -97,7 +97,7 @@ _GROUPED = (
 _COMMA = r"\d{1,3}(?:[.\u00a0\u202f\u2009 ]\d{3})+(?:,\d+)?(?![\d.])|\d+,\d+(?:[eE][-+−]?\d+(?![\w.]))?"
 _LONG_UNITS = "|".join(sorted((re.escape(u) for u in UNITS if len(u) > 1), key=len, reverse=True))
 _UNIT = re.compile(
-    rf"[ \u00a0\u202f\u2009]?(?:{_LONG_UNITS})(?![A-Za-z])|[KMGTPBk](?![\w'])|[ \u00a0\u202f]?\\?[%％]"
+    rf"[ \u00a0\u202f\u2009]?(?:{_LONG_UNITS})(?![A-Za-z])|[KMGTPBk](?![\w'])|[ \u00a0\u202f]?\\?[%％]|°|\^\{{?\\circ\}}?"
 )
 
 _PATTERN = r"""
@@ -140,7 +140,11 @@ def _compiled(grouped: str) -> re.Pattern[str]:
 
 _POINTS, _COMMAS, _LISTED = _compiled(_GROUPED), _compiled(_COMMA), _compiled(r"(?!)")
 _TUPLE = re.compile(r"\(\s*[-−]?\d+(?:,[-−]?\d+)+\s*\)")
-_PROSE = re.compile(r"[^\d=≈→\\()\[\]{}|\n\r]*[^\s\d=≈→\\()\[\]{}|][^\d=≈→\\()\[\]{}|\n\r]*(?=[\r\n])")
+_LIVE = re.compile(  # what a line must hold to claim or to bind, or to be the first half of what does
+    r"[=≈→≃≅≒≐∼∽⇒⟶⟹➜➔≠≡＝\[\]［］]|->|~ |\\[a-z]{2}|\\\\|[\d)\]}%]\s+(?:is|are|equals?|gives|makes|yields|comes|seems)\b"
+    r"|[-+×·*/(,÷]\s*$|^\s*[+×·*/÷)]"
+)
+_GOES_ON = re.compile(r"[\s$&*`>|\\\[(]*(?:[=≈+×·/]|\\approx)")
 _DECIMAL_COMMA = re.compile(r"(?<![\w,.(\[])(?:0,\d+|\d+,\d{1,2})(?![\d,]|[ ]*[)\]])")
 _DECIMAL_POINT = re.compile(r"(?<![\w.])\d+\.\d+(?![\d.])")
 _OPERANDS = frozenset(("number", "unit", "name", "close", "transposed", "power"))
@@ -154,15 +158,21 @@ _KINDS = {
 }
 
 
+def decimal_comma(text: str) -> bool:
+    """Say whether a text writes 0,54 for 0.54."""
+    return len(_DECIMAL_COMMA.findall(text)) > 2 * len(_DECIMAL_POINT.findall(text))
+
+
 def tokens(text: str) -> list[Token]:
     """Cut ``text`` into tokens, each character looked at a bounded number of times."""
-    free = _COMMAS if len(_DECIMAL_COMMA.findall(text)) > 2 * len(_DECIMAL_POINT.findall(text)) else _POINTS
+    free = _COMMAS if decimal_comma(text) else _POINTS
     found: list[Token] = []
     lists: list[bool] = []  # of the brackets open: does a comma without a space part two items in it?
     at, end = 0, len(text)
     while at < end:
-        if not lists and (not found or found[-1].kind == "line") and (prose := _PROSE.match(text, at)):
-            found.append(Token("word", "", at, at := prose.end()))
+        if not lists and (not found or found[-1].kind == "line") and (behind := _prose(text, at)):
+            found.append(Token("word", "", at, behind))
+            at = behind
             continue
         match = (_LISTED if lists and lists[-1] and free is _POINTS else free).match(text, at)
         if match is None:  # a stray control character or a lone surrogate: no sign of arithmetic
@@ -175,6 +185,14 @@ def tokens(text: str) -> list[Token]:
         sign = match.group()
         if kind == "line" and lists and len(found) > 1 and found[-1].kind == "line":
             lists.clear()  # an empty line: what was open stays open
+        if (
+            kind == "operator"
+            and sign == "-"
+            and not lists
+            and text[start - 1 : start].isdigit()
+            and text[at : at + 1].isalpha()
+        ):
+            kind = "word"  # 16-bit
         if kind == "star":
             kind = _star(text, start, at, found)
             if not kind:
@@ -195,9 +213,27 @@ def tokens(text: str) -> list[Token]:
                 ("operator", OPERATORS[sign][0]) if sign in OPERATORS else ("relation", RELATIONS[sign])
             )
         found.append(Token(kind, sign, start, at))
+        if (
+            kind == "number"
+            and sign[-1] == "."
+            and not lists
+            and not text[at : at + 1].strip(" \r\n\"'”)*_`")
+        ):
+            at -= 1  # the end of a sentence
+            found[-1] = Token(kind, sign[:-1], start, at)
         if kind == "number" and (unit := _UNIT.match(text, at)):
             found.append(Token("unit", unit.group().strip(" \u00a0\u202f\u2009\\"), at, at := unit.end()))
+            if "circ" in found[-1].text:
+                found[-1] = found[-1]._replace(text="°")
     return found
+
+
+def _prose(text: str, at: int) -> int:
+    """Where a line of prose ends, which claims nothing; 0 where the line may claim."""
+    stop = text.find("\n", at)
+    if stop <= at or _LIVE.search(text, at, stop):
+        return 0
+    return 0 if _GOES_ON.match(text, stop + 1) else stop
 
 
 _SIGNS = {
