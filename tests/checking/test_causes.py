@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from riverhead.checking.claims import evaluate, parse
-from riverhead.checking.claims.causes import MOST_NUMBERS, MOST_PARTS, MOST_WORK, likely
+from riverhead.checking.claims.case import MOST_NUMBERS, MOST_PARTS
+from riverhead.checking.claims.causes import MOST_WORK, likely
 from riverhead.checking.claims.expression import Expression, Items, Number, Operation
 from riverhead.checking.claims.slips import SLIPS
-from riverhead.checking.claims.suspects import size
+from riverhead.checking.claims.trees import size
 
 
 def read(text: str) -> Expression:
@@ -22,7 +23,12 @@ def read(text: str) -> Expression:
     return found
 
 
-NAMES = {"Q": read("[[1.4, 0.2], [0.3, 2.1]]"), "K": read("[[0.9, 1.6], [2.2, 0.7]]")}
+NAMES = {
+    "q": read("(1.4, 0.2)"),
+    "k": read("(1.007, 1.6)"),
+    "Q": read("[[1.4, 0.2], [0.3, 2.1]]"),
+    "K": read("[[0.9, 1.6], [2.2, 0.7]]"),
+}
 
 
 def value_of(part: Expression) -> Any:
@@ -112,6 +118,8 @@ def test_every_slip_of_the_table_earns_its_words(meant: str, instead: str, words
         ("exp(-0.34)", "1.405", "the sign of the exponent −0.34"),
         ("e^1.3", "0.273", "the sign of the exponent 1.3"),
         ("[0.3·4.1 + 0.7·2.9, 0.3·1.7 + 0.7·0.4]", "[3.26, 0.23]", "the sign of 0.7 · 0.4"),
+        ("(1.21, 0.5) · (0.7, 2.13)", "0.847", "without the term 0.5 · 2.13"),
+        ("q · k", "1.09", "the sign of 0.2 · 1.6"),
         ("0.7 − 1.6", "0.9", "the sign"),
         ("(3, -4) × 2.5", "(-7.5, 10)", "the sign"),
         ("√16", "8", "a factor 2 too large"),
@@ -126,6 +134,11 @@ def test_every_slip_of_the_table_earns_its_words(meant: str, instead: str, words
         ("(1, 2, 3) × 1.37", "(4.11, 2.74, 1.37)", "in reversed order"),
         ("[[1.25, 2.5], [3.75, 5.5]] × 1.1", "[[1.375, 4.125], [2.75, 6.05]]", "rows and columns exchanged"),
         ("(1, 2, 3) × 1.37", "(2.74, 4.11, 1.37)", "the right numbers in another order"),
+        (
+            "[[1.25, 2.5], [3.75, 5.5]] × 1.1",
+            "[[1.375, 2.75], [1.375, 2.75]]",
+            "row 2 has the numbers of row 1",
+        ),
         # digits
         ("31.4 + 27.9", "59.7", "one digit: 59.3, not 59.7"),
         ("128 × 31", "3986", "two digits swapped: 3968, not 3986"),
@@ -248,3 +261,15 @@ def test_what_cannot_be_worked_out_explains_nothing() -> None:
         raise ValueError("a name without a number")
 
     assert likely(read("3 × z"), read("7"), 6, never) == ""
+
+
+def test_a_product_meant_number_by_number_is_explained_as_such() -> None:
+    one_by_one = evaluate.Reading(dot=False)
+    left = read("(1.21, 0.5) · (0.7, 2.13)")
+
+    def by_one(part: Expression) -> Any:
+        return evaluate.value(part, NAMES, one_by_one)
+
+    assert (
+        likely(left, read("(1.729, 0.235)"), by_one(left), by_one) == "divided by [0.7, 2.13], not multiplied"
+    )

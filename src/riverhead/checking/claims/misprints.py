@@ -16,6 +16,7 @@ __all__ = [
     "chance",
     "digit_slips",
     "last_digit",
+    "other_row",
     "out_of_order",
     "reordered",
     "unnormalised",
@@ -156,8 +157,7 @@ def whole(pairs: Pairs, units: bool) -> Iterator[str]:
         tries.append(("1 minus the right number", UNLIKELY, [1 - exact[0]]))
         tries.append(("upside down: 1 divided by the right number", UNLIKELY, [1 / exact[0]]))
     for words, at_most, values in tries:
-        fits = all(pair.fits(value) for pair, value in zip(pairs, values, strict=True))
-        if fits and chance(pairs, values) <= at_most:
+        if _is(pairs, values) and chance(pairs, values) <= at_most:
             yield words
 
 
@@ -178,9 +178,30 @@ def reordered(pairs: Pairs, n_columns: int) -> str:
         ("the right numbers in another order", [placed[at] for at in range(len(pairs))]),
     ]
     for words, order in orders:
-        if all(pair.fits(value) for pair, value in zip(pairs, order, strict=True)):
+        if _is(pairs, order):
             return words if chance(pairs, order) <= UNLIKELY else ""
     return ""
+
+
+def other_row(pairs: Pairs, n_columns: int) -> str:
+    """Say which row of a matrix has the numbers of another, where that explains all that is wrong."""
+    rows = [pairs[start : start + n_columns] for start in range(0, len(pairs), n_columns)]
+    exacts = [[pair.exact for pair in row] for row in rows]
+    words = ""
+    for at, row in enumerate(rows):
+        if not any(pair.wrong for pair in row):
+            continue
+        taken = [
+            other for other, exact in enumerate(exacts) if _is(row, exact) and chance(row, exact) <= UNLIKELY
+        ]
+        if not taken:
+            return ""
+        words = words or f"row {at + 1} has the numbers of row {taken[0] + 1}"
+    return words
+
+
+def _is(pairs: Pairs, values: Sequence[float]) -> bool:
+    return all(pair.fits(value) for pair, value in zip(pairs, values, strict=True))
 
 
 def unnormalised(pairs: Pairs) -> str:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from riverhead.checking.claims.claim import Found
 from riverhead.checking.claims.expression import Expression, Items, Operation
-from riverhead.checking.claims.suspects import number, operation
+from riverhead.checking.claims.trees import number, operation
 
 __all__ = ["Keep", "cut", "stepwise"]
 

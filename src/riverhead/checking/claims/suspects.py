@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from riverhead.checking.claims.expression import Expression, Items, Name, Number, Operation
+from riverhead.checking.claims.expression import Expression, Name, Number, Operation
 from riverhead.checking.claims.slips import COMMON, RARE, SLIPS
+from riverhead.checking.claims.trees import children, in_full, number, operation, with_parts, written
 
-__all__ = ["Changed", "changes", "number", "operation", "parts_of", "size", "spelled_out", "written"]
+__all__ = ["Changed", "changes"]
 
-MOST_WRITTEN = 32  # characters of an expression that is named
-DEEPEST = 120  # what lies deeper is looked at no more
 
 Bound = dict[str, Expression]
 
@@ -43,53 +41,6 @@ class _Slip:
     instead: Expression
     at_most: float
     words: str
-
-
-def size(expression: Expression, most: int) -> int:
-    """Count the parts of an expression; anything above ``most`` where it is larger, or too deep.
-
-    >>> size(Operation("neg", (Name("q", 0, 1),), 0, 1), 10)
-    2
-    """
-    count, stack = 0, [(expression, 0)]
-    while stack and count <= most:
-        part, depth = stack.pop()
-        count += most + 1 if depth > DEEPEST else 1
-        stack += [(child, depth + 1) for child in _children(part)]
-    return count
-
-
-def parts_of(expression: Expression) -> Iterator[Expression]:
-    """Give an expression and all its parts, down to the deepest that are looked at."""
-    stack = [(expression, 0)]
-    while stack:
-        part, depth = stack.pop()
-        yield part
-        if depth < DEEPEST:
-            stack += [(child, depth + 1) for child in _children(part)]
-
-
-def spelled_out(expression: Expression, value_of: Callable[[Expression], object]) -> Expression:
-    """Write e^x as exp(x), and softmax(a, b) as softmax([a, b]), so that the table needs one form of each."""
-    names_e = any(isinstance(part, Name) and part.text == "e" for part in parts_of(expression))
-    return _spelled(expression, names_e and value_of(Name("e", 0, 0)) == math.e)
-
-
-def _spelled(expression: Expression, e: bool) -> Expression:
-    if not _children(expression):
-        return expression
-    parts = tuple(_spelled(part, e) for part in _children(expression))
-    match expression:
-        case Operation(what="^", args=(Name(text="e"), _)) if e:
-            return operation("exp", parts[1])
-        case Operation(what=what) if what in _OF_LISTS and len(parts) > 1:
-            return operation(what, Items(parts, 0, 0))
-    return _with(expression, parts)
-
-
-_OF_LISTS = frozenset(
-    ["softmax", "sum", "mean", "var", "std", "norm", "max", "min", "layernorm", "transpose"]
-)
 
 
 def changes(expression: Expression) -> Iterator[list[Changed]]:
@@ -128,54 +79,6 @@ def _is_of_matrices(part: Operation) -> bool:
     )
 
 
-def number(value: float) -> Number:
-    """Make a number of an expression that stands nowhere in a text."""
-    return Number(value, 0.0, f"{value:g}", 0, 0)
-
-
-def operation(what: str, *args: Expression) -> Operation:
-    """Make an operation that stands nowhere in a text."""
-    return Operation(what, args, 0, 0)
-
-
-def written(expression: Expression) -> str:
-    """Write an expression out, cut off where it is long.
-
-    >>> written(Operation("*", (number(2), Operation("+", (number(3), Name("k", 0, 1)), 0, 0)), 0, 0))
-    '2 · (3 + k)'
-    """
-    text = "".join(_pieces(expression, 0))
-    return text if len(text) <= MOST_WRITTEN else text[: MOST_WRITTEN - 1] + "…"
-
-
-_SIGNS = {"+": (" + ", 1), "-": (" − ", 1), "*": (" · ", 2), "@": (" · ", 2), "/": ("/", 3), "^": ("^", 4)}
-
-
-def _pieces(expression: Expression, binding: int) -> Iterator[str]:
-    match expression:
-        case Number(text=text, unit=unit):
-            yield text if text.endswith(unit) else text + unit
-        case Name(text=text):
-            yield text
-        case Items(items=items):
-            yield f"[{', '.join(''.join(_pieces(item, 0)) for item in items)}]"
-        case Operation(what="neg", args=(inner,)):
-            yield "−"
-            yield from _pieces(inner, 3)
-        case Operation(what=what, args=args) if what in _SIGNS and len(args) > 1:
-            sign, own = _SIGNS[what]
-            yield "(" if own < binding else ""
-            for place, arg in enumerate(args):
-                yield sign if place else ""
-                yield from _pieces(arg, own + (place > 0 and what in "-/"))
-            yield ")" if own < binding else ""
-        case Operation(what="sqrt" | "exp" as what, args=(Number() | Name() as inner,)):
-            yield "√" if what == "sqrt" else "e^"
-            yield from _pieces(inner, 0)
-        case Operation(what=what, args=args):
-            yield f"{what}({', '.join(''.join(_pieces(arg, 0)) for arg in args)})"
-
-
 # Slips with one printed number of the left side: its minus lost, its point moved, two of its digits swapped.
 def _positive(given: Number) -> Number | None:
     return number(-given.value) if given.value < 0 else None
@@ -195,13 +98,6 @@ _OF_NUMBERS = (
 )
 
 
-def _children(expression: Expression) -> tuple[Expression, ...]:
-    match expression:
-        case Items(items=parts) | Operation(args=parts):
-            return parts
-    return ()
-
-
 Put = Callable[[Expression], Expression]
 
 
@@ -215,22 +111,16 @@ def _parts(expression: Expression) -> Iterator[tuple[Expression, Put]]:
     while queue:
         part, put = queue.pop(0)
         yield part, put
-        queue += [(child, _within(part, place, put)) for place, child in enumerate(_children(part))]
+        queue += [(child, _within(part, place, put)) for place, child in enumerate(children(part))]
 
 
 def _within(parent: Expression, place: int, put: Put) -> Put:
-    parts = _children(parent)
+    parts = children(parent)
 
     def put_child(instead: Expression) -> Expression:
-        return put(_with(parent, (*parts[:place], instead, *parts[place + 1 :])))
+        return put(with_parts(parent, (*parts[:place], instead, *parts[place + 1 :])))
 
     return put_child
-
-
-def _with(parent: Expression, parts: tuple[Expression, ...]) -> Expression:
-    if isinstance(parent, Operation):
-        return Operation(parent.what, parts, parent.start, parent.end)
-    return Items(parts, parent.start, parent.end)
 
 
 _SIGN_OF = {
@@ -304,7 +194,7 @@ def _fits(pattern: Expression, part: Expression, bound: Bound) -> bool:
 
 
 def _same(one: Expression, other: Expression) -> bool:
-    return "".join(_pieces(one, 0)) == "".join(_pieces(other, 0))
+    return in_full(one) == in_full(other)
 
 
 def _filled(pattern: Expression, bound: Bound) -> Expression:
