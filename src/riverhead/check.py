@@ -1,1 +1,26 @@
-"""Check what others say about attention: `claims` of a text, and answers of a learner."""
+"""Check what others say about attention: `claims` of a text, each a `Claim`."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from riverhead.checking.claims import Claim, claims
+
+_ROOMS = {  # public name: the room it lives in, opened on first use so that the import stays light
+    "Claim": "checking.claims",
+    "claims": "checking.claims",
+}
+
+__all__ = ["Claim", "claims"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'riverhead.check' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"riverhead.{_ROOMS[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

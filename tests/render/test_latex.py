@@ -178,7 +178,7 @@ def everywhere(token):
         Heatmap(((1.0,),), Axis("", ends=(token, token)), Axis("", ends=(token, token))),
         Lines((Line(token, ((1, 1), (2, 2)), True, ((0, 1), (1, 3))),), token, token, caption=token),
         Code(token),
-        Quote(token, token, token, 1, 3),
+        Quote(token, token, token, 1, 3, token),
         Fold(token, (Text((token,)),), open=True),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hostile_scenes import HOSTILE
@@ -98,12 +99,15 @@ def test_any_line_fits_its_room_and_its_carets(before: str, stretch: str, after:
 
 
 def test_documents_show_the_same_line() -> None:
-    part = of("<b>|", "1 + 1 = 3", "\\input{x}")
+    part = replace(of("<b>|", "1 + 1 = 3", "\\input{x}"), note="the *sign*")
+    assert shown(part).splitlines()[-1] == "    the *sign*"
     html = shown(part, "html")
     assert "&lt;b&gt;|<mark>1 + 1 = 3</mark>\\input{x}" in html
     assert "<code>a.md:3:5</code>: false" in html
     assert "```\n<b>|1 + 1 = 3\\input{x}\n    ^^^^^^^^^\n```" in shown(part, "markdown")
+    assert r"the \*sign\*" in shown(part, "markdown").splitlines()
     assert "^^^^^^^^^" in shown(part, "svg")
+    assert all("the *sign*" in shown(part, format) for format in ("html", "svg"))
     latex = shown(part, "latex")
     assert r"<b>|1\ +\ 1\ =\ 3\textbackslash{}input\{x\}" in latex
     assert "\\input{x}" not in latex

@@ -18,6 +18,7 @@ from riverhead.errors import InputError, RiverheadError
 VERBS = {  # name: (module, the line in --help); a verb's module is imported only when it is called
     "show": ("riverhead.cli.show", "Attention worked by hand, then in a real head."),
     "look": ("riverhead.cli.look", "Inside a real model: heads, map, compare, without, generate."),
+    "check": ("riverhead.cli.check", "Every number of an article, checked."),
     "plan": ("riverhead.cli.plan", "What a model costs: parameters, FLOPs, bytes, with their formulas."),
     "why": ("riverhead.cli.why", "Measured experiments: why attention is built as it is."),
     "models": ("riverhead.cli.models", "Fetch, add, list, verify and remove models."),
@@ -30,6 +31,7 @@ Examples:
   riverhead show "The river bank flooded" --causal
   riverhead show "She paid the money into the bank" --yes
   riverhead look heads "The river bank flooded"
+  riverhead check article README.md
   riverhead plan llama-3-8b --tokens 100000
   riverhead why scale
   riverhead models list

@@ -30,6 +30,7 @@ SUFFIXES = {
     ".md": "markdown",
     ".png": "png",
     ".py": "python",
+    ".sarif": "sarif",
     ".svg": "svg",
     ".tex": "latex",
     ".txt": "text",

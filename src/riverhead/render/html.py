@@ -39,6 +39,7 @@ from riverhead.scene import (
 __all__ = ["fragment", "page"]
 
 BREAK = "\u200b"  # a line may end here
+LINE = 96  # characters of a quoted line
 LONG = 30  # characters of a cell that stay on one line; the table scrolls
 
 # Every rule begins with .riverhead, so that a fragment leaves the page around it alone. Colours are the
@@ -71,6 +72,7 @@ white-space:pre;background:none;color:inherit}
 .riverhead svg{max-width:100%;height:auto}
 .riverhead figcaption{margin-bottom:.4em}
 .riverhead pre{overflow-x:auto;padding:.8em 1em;border:1px solid;border-radius:6px;font-size:.92em}
+.riverhead .quote{margin:1.2em 0}
 .riverhead .quote pre{margin:.4em 0}
 .riverhead mark{background:none;color:inherit;font-weight:700;border-bottom:2px solid ACCENT}
 .riverhead summary{cursor:pointer}
@@ -191,10 +193,11 @@ class HTML(Walker[str]):
 
     def quote(self, part: Quote) -> str:
         """The line with its stretch marked, below where it stands and what is said of it."""
-        before, stretch, after = map(words, quoted(part))
+        before, stretch, after = map(words, quoted(part, LINE))
         said = tag("figcaption", tag("code", words(part.place)), f": {words(part.said)}")
         line = tag("pre", tag("code", before, tag("mark", stretch), after))
-        return tag("figure", said, line, class_="quote")
+        note = tag("p", words(part.note), class_="note") if part.note else ""
+        return tag("figure", said, line, note, class_="quote")
 
     def fold(self, part: Fold) -> str:
         """Details that the reader opens."""

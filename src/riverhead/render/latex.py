@@ -121,9 +121,10 @@ class Latex(Walker[str]):
         return _typewritten(visible_lines(part.text))
 
     def quote(self, part: Quote) -> str:
-        """What is said of the line over the line and its carets."""
+        """The line over its carets, between what is said of it."""
         said = rf"{{\texttt{{{escaped(part.place)}}}: {escaped(part.said)}\par\nopagebreak}}"
-        return f"{said}\n{_typewritten(pointed(quoted(part, LINE)))}"
+        note = rf"{{\small {escaped(part.note)}\par}}" if part.note else ""
+        return f"{said}\n{_typewritten(pointed(quoted(part, LINE)))}{note}"
 
     def fold(self, part: Fold) -> str:
         """An open fold's summary over its parts."""

@@ -144,9 +144,11 @@ class Markdown(Walker[str]):
         return self.fenced("\n".join(visible_lines(part.text)), language)
 
     def quote(self, part: Quote) -> str:
-        """What is said of the line over the line and its carets, as a fenced block."""
+        """The line and its carets as a fenced block, between what is said of it."""
         lines = pointed(tuple(map(isolate, quoted(part, LINE))))
-        return f"{paragraph((f'{part.place}: {part.said}',))}\n\n" + self.fenced("\n".join(lines))
+        said = paragraph((f"{part.place}: {part.said}",))
+        below = [paragraph((part.note,))] if part.note else []
+        return "\n\n".join([said, self.fenced("\n".join(lines)), *below])
 
     def fenced(self, text: str, language: str = "") -> str:
         """A block fenced with more backticks than it holds."""

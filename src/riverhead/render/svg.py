@@ -73,7 +73,7 @@ class Sheet(Walker[Block]):
             heading = isinstance(part, Text) and part.role == "heading"
             block = self.walk(part)
             inset = block if heading else Block(block.height, at(INSET, 0, block))
-            stacked = stacked.above(inset, gap=28 if heading else 8)
+            stacked = stacked.above(inset, gap=28 if heading else 18 if isinstance(part, Quote) else 8)
         return stacked
 
     def text(self, part: Text) -> Block:
@@ -137,9 +137,10 @@ class Sheet(Walker[Block]):
         return self.typewritten(visible_lines(part.text))
 
     def quote(self, part: Quote) -> Block:
-        """What is said of the line over the line and its carets."""
+        """The line over its carets, between what is said of it."""
         said = paragraph((f"{part.place}: {part.said}",), self.room)
-        return said.above(self.typewritten(pointed(quoted(part, self.letters))))
+        note = paragraph((part.note,), self.room, NOTE, fill_opacity=0.7) if part.note else Block()
+        return said.above(self.typewritten(pointed(quoted(part, self.letters)))).above(note)
 
     @property
     def letters(self) -> int:
@@ -151,7 +152,8 @@ class Sheet(Walker[Block]):
         block = Block()
         for source in lines:
             for n in range(0, max(len(source), 1), self.letters):
-                drawn = line((Run(source[n : n + self.letters]),), 0, NOTE * 1.1, NOTE, font_family=MONO)
+                run = Run(source[n : n + self.letters].replace(" ", "\xa0"))  # browsers drop a first space
+                drawn = line((run,), 0, NOTE * 1.1, NOTE, font_family=MONO)
                 block = block.above(Block(NOTE * LEAD, drawn))
         return block
 

@@ -233,7 +233,8 @@ class Terminal(Walker[list[Line]]):
         carets = Line(pointed(pieces)[1], "red")
         for under in (line, carets):
             under.pad_left(self.indent + INDENT)
-        return [*self.wrap(said, 0, hang=INDENT), line, carets]
+        note = self.wrap(Line(self.leaf(part.note)), self.indent + INDENT) if part.note else []
+        return [*self.wrap(said, 0, hang=INDENT), line, carets, *note]
 
     def fold(self, part: Fold) -> list[Line]:
         """One line while closed; its parts, further in, while open."""
@@ -297,9 +298,9 @@ def _beside(part: Part) -> tuple[str | Math, ...]:
 
 
 def _apart(above: Part | None, part: Part) -> bool:
-    """Whether a blank line stands over ``part``: a heading, a plot, a grid not right under a heading."""
+    """Whether a blank line stands over ``part``: a heading, a plot, a quote, a grid not right under a heading."""
     grid = isinstance(part, Table | Matrix | Heatmap | Lines)
-    return _heading(part) or isinstance(part, Plane) or (grid and not _heading(above))
+    return _heading(part) or isinstance(part, Plane | Quote) or (grid and not _heading(above))
 
 
 def _at_relations(formula: str, room: int) -> list[str]:

@@ -166,7 +166,7 @@ class Code:
 class Quote:
     """A line of some source: ``place`` is where it stands, ``said`` what is to be said of it.
 
-    The stretch of ``text`` from ``start`` to ``end`` is pointed at.
+    The stretch of ``text`` from ``start`` to ``end`` is pointed at; ``note`` stands below.
     """
 
     place: str
@@ -174,6 +174,7 @@ class Quote:
     text: str
     start: int
     end: int
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

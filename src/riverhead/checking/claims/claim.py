@@ -38,9 +38,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim as it stands in the source: from ``line`` and ``column`` (both from 1), ``text`` as written.
+    """A claim as a reader sees it, ``text``, and where it stands in the source, lines and columns from 1.
 
-    ``place`` names the part of a file that lines count in ("cell 3" of a notebook), else it is empty.
+    It reaches from ``line`` and ``column`` to just before ``end_line`` and ``end_column``. ``place`` names
+    the part of a file that lines count in ("cell 3" of a notebook), else it is empty.
     """
 
     line: int
@@ -51,3 +52,5 @@ class Claim:
     exact: Found | None
     cause: str
     place: str = ""
+    end_line: int = 0
+    end_column: int = 0
