@@ -1,0 +1,125 @@
+"""Which mistake a wrong number comes from, and which mistakes a sheet cannot tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from riverhead.checking.answers.mistakes import Mistake, Rewiring, mistakes
+from riverhead.checking.answers.reading import Answer, State
+from riverhead.checking.answers.sheet import Cell, Sheet
+from riverhead.checking.answers.standing import TRIVIAL, Standing, group
+from riverhead.checking.answers.wiring import Layout
+from riverhead.checking.answers.working import Known, Working, fits, right, truth
+from riverhead.numbers import Interval
+
+__all__ = ["Cause", "Diagnosis", "Trail", "trails"]
+
+
+class Trail:
+    """One way to make one mistake, worked out from one set of numbers."""
+
+    def __init__(self, mistake: Mistake, working: Working) -> None:
+        self.mistake, self._working = mistake, working
+
+    def makes(self, cell: Cell) -> Interval | None:
+        """Return what the mistake makes of ``cell``; None where it has no part in it, or is not named there."""
+        if self.mistake.named and cell.grid not in self.mistake.named:
+            return None
+        made, mistaken = self._working.made(cell)
+        return made if mistaken else None
+
+
+def trails(sheet: Sheet, known: Known, rounded: bool = True) -> list[Trail]:
+    """Return every way to make a mistake that changes ``sheet``, worked out from what is ``known``."""
+    layout = Layout(sheet)
+    found = []
+    for mistake in mistakes().values():
+        for way in mistake.ways:
+            rewiring = Rewiring(layout, way)
+            changed = {rule.grid for rule in way}
+            if any(cell.grid in changed and rewiring(cell) for cell in sheet.cells):
+                found.append(Trail(mistake, Working(sheet, known, rewiring, rounded)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """The mistakes that a number fits equally well; ``whole`` where they fit most of its row, too."""
+
+    mistakes: tuple[Mistake, ...]
+    whole: bool
+
+
+class Diagnosis:
+    """Looks for the mistake behind wrong numbers: worked out from the learner's cells, then from the true ones."""
+
+    def __init__(self, sheet: Sheet, answers: Mapping[str, Answer], standings: Mapping[str, Standing]) -> None:
+        self._sheet, self._answers, self._standings = sheet, answers, standings
+        self._bases: list[tuple[Working, list[Trail]]] = [
+            (Working(sheet, known), trails(sheet, known)) for known in (self._mine, self._true)
+        ]
+
+    def of(self, cell: Cell) -> Cause | None:
+        """Return what a wrong number comes from; None where no known mistake makes it."""
+        value = self._answers[cell.id].value
+        for plain, found in self._bases:
+            rightly = plain.made(cell)[0]
+            if not fits(cell, value, rightly):
+                fitting = [trail for trail in found if _tells(cell, value, trail.makes(cell), rightly)]
+                cause = self._among(cell, fitting)
+                if cause:
+                    return cause
+        return None
+
+    def _mine(self, cell: Cell) -> Interval | None:
+        if not self._is_number(cell):
+            return None
+        standing = self._standings[cell.id]
+        return truth(cell) if standing.barred else standing.written
+
+    def _true(self, cell: Cell) -> Interval | None:
+        return truth(cell) if self._is_number(cell) else None
+
+    def _is_number(self, cell: Cell) -> bool:
+        return cell.id in self._answers and self._answers[cell.id].state is State.NUMBER
+
+    def _among(self, cell: Cell, fitting: Sequence[Trail]) -> Cause | None:
+        """Keep those that explain most of the row, then of the grid.
+
+        A number that many mistakes make by chance (0, 1, one all over) has to come with the whole row.
+        """
+        if not fitting:
+            return None
+        row, grid = (group(self._sheet, self._answers, cell, whole) for whole in (False, True))
+        chancy = self._answers[cell.id].value in TRIVIAL or self._standings[cell.id].barred
+        ranked = [
+            (self._explained(trail, row), self._explained(trail, grid), trail)
+            for trail in fitting
+            if not chancy or self._explained(trail, row) == len(row)
+        ]
+        if not ranked:
+            return None
+        best = max(rank[:2] for rank in ranked)
+        kept_trails = [trail for *rank, trail in ranked if tuple(rank) == best]
+        names = {trail.mistake.id: trail.mistake for trail in kept_trails}
+        return Cause(tuple(names.values()), self._is_whole(kept_trails[0], row))
+
+    def _explained(self, trail: Trail, cells: Sequence[Cell]) -> int:
+        return sum(self._explains(trail, cell) for cell in cells)
+
+    def _explains(self, trail: Trail, cell: Cell) -> bool:
+        made = trail.makes(cell)
+        if made is None:
+            return self._standings[cell.id].sound
+        return fits(cell, self._answers[cell.id].value, made)
+
+    def _is_whole(self, trail: Trail, row: Sequence[Cell]) -> bool:
+        changed = [cell for cell in row if (made := trail.makes(cell)) and not right(cell, made.lo)]
+        return 2 * self._explained(trail, changed) >= len(changed)
+
+
+def _tells(cell: Cell, value: float, made: Interval | None, rightly: Interval | None) -> bool:
+    """Whether a mistake makes ``value``, and does not make whatever the right step makes, too."""
+    blurred = made and rightly and made.lo <= rightly.lo and rightly.hi <= made.hi
+    return not blurred and fits(cell, value, made)

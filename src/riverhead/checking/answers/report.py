@@ -1,0 +1,162 @@
+"""Graded answers: a mark for each cell, with its words."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from itertools import groupby
+from typing import Any
+
+from riverhead.checking.answers.reading import Answer
+from riverhead.display import Displayable
+from riverhead.numbers import plain
+from riverhead.scene import Part, Scene, Table, Text
+
+__all__ = ["SCHEMA", "Kind", "Mark", "Report"]
+
+SCHEMA = "riverhead.graded/1"
+
+
+class Kind(StrEnum):
+    """What an answer is, in the order in which it is tried."""
+
+    RIGHT = "right"
+    FOLLOWS = "follows"
+    MISTAKE = "mistake"
+    NEIGHBOUR = "neighbour"
+    TRANSPOSED = "transposed"
+    SIGN = "sign"
+    PERCENT = "percent"
+    OFF = "off"
+    UNREADABLE = "unreadable"
+    BLANK = "blank"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What one answer earns: ``credit`` 1 or 0, None where it could not be read and does not count.
+
+    ``words`` tell the learner what was done; ``mistakes`` are the ids it fits; ``expected`` is the exact value,
+    ``shown`` prints it, ``accepted`` says what is accepted.
+    """
+
+    cell: str
+    name: str
+    kind: Kind
+    credit: float | None
+    words: str
+    expected: float
+    shown: str
+    accepted: str
+    answer: Answer
+    mistakes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report(Displayable):
+    """A graded sheet.
+
+    >>> from riverhead.checking.answers import grade, softmax_sheet
+    >>> print(grade(softmax_sheet([[0.0, 0.0, 2.0]], exponentials=False), {"weights.0.0": "0.11"}).summary)
+    1 of 3 right; 2 blank.
+    """
+
+    title: str
+    marks: tuple[Mark, ...]
+
+    def __getitem__(self, cell: str) -> Mark:
+        for mark in self.marks:
+            if mark.cell == cell:
+                return mark
+        raise KeyError(cell)
+
+    @property
+    def earned(self) -> float:
+        """The credit of all cells."""
+        return math.fsum(mark.credit or 0.0 for mark in self.marks)
+
+    @property
+    def possible(self) -> int:
+        """How many cells count: all but those that could not be read."""
+        return sum(mark.credit is not None for mark in self.marks)
+
+    @property
+    def score(self) -> float | None:
+        """What is earned of what is possible, 0 to 1; None where nothing counts."""
+        return self.earned / self.possible if self.possible else None
+
+    @property
+    def mistakes(self) -> dict[str, int]:
+        """How many cells fit each mistake, the commonest first."""
+        return dict(Counter(id for mark in self.marks for id in mark.mistakes).most_common())
+
+    @property
+    def summary(self) -> str:
+        """The outcome in a line."""
+        kinds = Counter(mark.kind for mark in self.marks)
+        said = [f"{plain(self.earned)} of {len(self.marks)} right"]
+        said += [f"{kinds[kind]} {words}" for kind, words in COUNTED.items() if kinds[kind]]
+        return "; ".join(said) + "."
+
+    def scene(self, reveal: bool = True) -> Scene:
+        """Lay out what is not simply right, by what it is; ``reveal`` shows the numbers that are."""
+        parts: list[Part] = [Text((self.summary,))]
+        order = {key: n for n, key in reversed(list(enumerate(map(_heading, self.marks))))}
+        for heading, marks in groupby(sorted(self.marks, key=lambda m: order[_heading(m)]), key=_heading):
+            if heading:
+                parts += [Text((heading,), "heading"), _table(list(marks), reveal)]
+        return Scene(self.title, tuple(parts))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data under the schema ``riverhead.graded/1``; what is no JSON number is None."""
+        marks = [
+            {
+                **asdict(mark),
+                "expected": _finite(mark.expected),
+                "answer": {**asdict(mark.answer), "value": _finite(mark.answer.value)},
+            }
+            for mark in self.marks
+        ]
+        return {
+            "schema": SCHEMA,
+            "title": self.title,
+            "earned": self.earned,
+            "possible": self.possible,
+            "score": self.score,
+            "mistakes": self.mistakes,
+            "marks": marks,
+        }
+
+
+COUNTED = {
+    Kind.FOLLOWS: "of them from the learner's own numbers",
+    Kind.UNREADABLE: "not readable, not counted",
+    Kind.BLANK: "blank",
+}
+
+HEADINGS = {
+    Kind.RIGHT: "",
+    Kind.BLANK: "Blank",
+    Kind.OFF: "Wrong, by no mistake that is known",
+}
+
+
+def _heading(mark: Mark) -> str:
+    return HEADINGS.get(mark.kind, mark.words)
+
+
+def _table(marks: Sequence[Mark], reveal: bool) -> Table:
+    """The cells of one heading; a remark of their own where the heading does not say it."""
+    remarks = any(mark.kind in HEADINGS and mark.kind is not Kind.BLANK for mark in marks)
+    columns = ("", "written", *["right"] * reveal, *[""] * remarks)
+    rows = tuple(
+        (mark.name, mark.answer.text, *[mark.shown] * reveal, *[mark.words] * remarks) for mark in marks
+    )
+    return Table(columns, rows)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
