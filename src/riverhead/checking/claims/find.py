@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from riverhead.checking.claims.claim import Finding, Truth
@@ -14,6 +16,9 @@ from riverhead.checking.claims.tokens import decimal_comma, tokens
 __all__ = ["Chain", "Page", "find"]
 
 MAX_GLOSS = 5  # words between a sum and its relation: "× 12 including biases ="
+MAX_BELOW = 120  # characters between scores and the weights that are only called their softmax
+SCORES = re.compile(r"score|scaled|logit|\b[zs]\b|raw", re.IGNORECASE)
+DIVISORS = (1, *(d**0.5 for d in (2, 3, 4, 8, 16, 32, 64, 128, 256, 512)), 0.5, 2, 4, 8, 10)
 MAX_ROW = 32  # expressions parted by commas that are looked back at
 MAX_LABEL = 80  # characters before a relation that may name what is bound
 _STARTS = frozenset(("number", "name", "open"))
@@ -243,27 +248,28 @@ class _Finder:
 
     def _bind(self, chain: Chain, at: int) -> None:
         first, last = chain.sides[0], chain.sides[-1]
+        if is_literal(first):
+            label = self._label(at) if isinstance(first, Items) else ""
+            if label:
+                self._keep(canonical(label), label, first)
+            return
+        if not all(relation in ("=", "≈", "→") for relation in chain.relations if relation):
+            return
         literal = next((side for side in reversed(chain.sides) if is_literal(side)), None)
-        if len(chain.sides) == 1:
-            label = self._label(at) if isinstance(first, Items) and is_literal(first) else ""
-            if label and literal is not None:
-                self._keep(canonical(label), label, literal)
-            return
-        if is_literal(first) or not all(
-            relation in ("=", "≈", "→") for relation in chain.relations if relation
-        ):
-            return
-        if literal is not None:
+        if literal is not None and any(isinstance(part, Name) for part in walk(first)):
             name = first.text if isinstance(first, Name) else canonical(self.text[first.start : first.end])
             self._keep(name, self._words_before(first.start) + self.text[first.start : first.end], literal)
-        if isinstance(first, Name):
+        if isinstance(first, Name) and chain.relations:
             value = literal if literal is not None else last
             if not any(isinstance(part, Name) and part.text != "e" for part in walk(value)):
                 self.found.names[first.text] = value
 
     def _keep(self, name: str, label: str, value: Expression) -> None:
-        if isinstance(value, (Number, Items)):
-            self.found.bindings.append(Binding(name, label, value, value.start, value.end))
+        if not isinstance(value, (Number, Items)):
+            return
+        if isinstance(value, Items) and "softmax" in name.lower():
+            self.found.findings += softmax_below(self.found.bindings, value)
+        self.found.bindings.append(Binding(name, label, value, value.start, value.end))
 
     def _words_before(self, start: int) -> str:
         line = self.text[max(0, start - MAX_LABEL) : start]
@@ -279,3 +285,34 @@ class _Finder:
 
 def _has_point(item: Expression) -> bool:
     return any(isinstance(part, Number) and part.half for part in walk(item))
+
+
+def softmax_below(bindings: list[Binding], weights: Items) -> Iterator[Finding]:
+    """Judge weights that are only called softmax against the scores right above them: scores: […], softmax: […].
+
+    What divides the scores may stand elsewhere on the page: a usual scale that gives the weights is believed.
+    """
+    scores = bindings[-1] if bindings else None
+    if scores is None or not isinstance(scores.value, Items) or not SCORES.search(scores.label):
+        return
+    near = 0 < weights.start - scores.end < MAX_BELOW
+    if not near or len(scores.value.items) != len(weights.items) or _nested(scores.value) or _nested(weights):
+        return
+    findings = []
+    for divisor in DIVISORS:
+        scale = Number(divisor, 0.0, str(divisor), scores.start, scores.start)
+        scaled = (
+            Operation("/", (scores.value, scale), scores.start, scores.end) if divisor != 1 else scores.value
+        )
+        claim = Operation("softmax", (scaled,), scores.start, scores.end)
+        finding = judge(Link(claim, weights, "=", weights.start, weights.end), {})
+        if finding is not None and finding.verdict is Truth.TRUE:
+            yield finding
+            return
+        findings.append(finding)
+    if findings[0] is not None and findings[0].verdict is Truth.FALSE:
+        yield findings[0]
+
+
+def _nested(items: Items) -> bool:
+    return any(isinstance(item, Items) for item in items.items)

@@ -49,11 +49,13 @@ Prints: TypeAlias = Print | tuple["Prints", ...]
 
 def is_literal(expression: Expression) -> bool:
     """Say whether an expression is only printed numbers: one, or a list of them."""
+    if isinstance(expression, Number):
+        return True
     if isinstance(expression, Items):
-        return all(is_literal(item) for item in expression.items)
+        return all([is_literal(item) for item in expression.items])
     if isinstance(expression, Operation):
         return expression.what == "neg" and isinstance(expression.args[0], Number)
-    return isinstance(expression, Number) or expression.text == "…"
+    return expression.text == "…"
 
 
 def matches(printed: Number, exact: float, about: bool = False) -> bool:
@@ -166,11 +168,16 @@ class _Judge:
             how = EXACT if all(_equal(a, b) for a, b in pairs) else ""
             return how, _found(value, 1)
         printed = prints(self.printed, evaluator, self.about)
-        tight = _sum_half(self.worked) if not self.about else 0.0
+        tight = self._tight()
         ranks = [_how(a, b, tight) for a, b in _print_pairs(value, printed, self.open)]
         how = "" if "" in ranks else max(ranks, key=_RANKS.__getitem__)
         factor = next((p.factor for p in _numbers(printed)), 1)
         return how, _found(value, factor)
+
+    def _tight(self) -> float:
+        """How far a whole number may be from a sum of decimals that it is said to equal; 0 for no such claim."""
+        whole = isinstance(self.printed, Number) and not self.printed.half
+        return _sum_half(self.worked) if whole and not self.about else 0.0
 
     def _quietly(self, reading: Reading) -> tuple[str, Found | None]:
         try:
@@ -195,7 +202,7 @@ class _Judge:
                     reaches(scalars.subtract(a, b)) for a, b in _pairs(value, evaluator.value(self.other))
                 )
             printed = prints(self.printed, evaluator, self.about)
-            tight = _sum_half(self.worked) if not self.about else 0.0
+            tight = self._tight()
             pairs = list(_print_pairs(value, printed, self.open))
             if not all(
                 reaches(a, float(b.value * b.factor), min(b.half, tight or b.half) * b.factor)
@@ -255,6 +262,8 @@ class _Judge:
 
 
 def _words(reading: Reading) -> str:
+    if reading == Reading():
+        return ""
     words = {
         "binary": "in binary units",
         "billions": "B as billion",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from riverhead.errors import InputError
 
@@ -13,6 +14,7 @@ LONGEST = 400  # digits: float64 ends at 309 before the point, and prints 17 beh
 _SEPARATORS = re.compile(r"[ \u00a0\u202f\u2009'_]|\{,\}")
 
 
+@lru_cache(maxsize=4096)  # a page says the same numbers again and again
 def numeral(text: str, decimal_comma: bool = False) -> tuple[int | float, float]:
     """Return the value of ``text`` and half a unit of its last digit, 0 for an integer.
 

@@ -47,7 +47,7 @@ class Parser:
 
     def _binary(self, at: int, least: int, inside: bool) -> tuple[Expression | None, int]:
         left, at = self._signed(at, inside)
-        while left is not None:
+        while left is not None and self.kinds[at] not in _ENDS:
             sign, power, behind = self._operator(at, left, inside)
             if power <= 0 or power < least or (inside and self._spaces and self._parts_items(at)):
                 break
@@ -60,8 +60,6 @@ class Parser:
     def _operator(self, at: int, left: Expression, inside: bool) -> tuple[str, int, int]:
         """The operator at a token, written or understood: what it does, how it binds, where its operand is."""
         kind, behind = self.kinds[at], at
-        if kind in _ENDS:
-            return "", 0, at
         if kind == "line" and (inside or isinstance(left, Operation)):
             behind = self._over_line(at, inside)
         if kind != "operator":
@@ -325,7 +323,8 @@ class Parser:
             elif self._keyword(at):
                 at += 3
             else:
-                item, after = self._binary(at, 0, True)
+                plain = kind == "number" and self.kinds[at + 1] in ("separator", "close")
+                item, after = self._number(at) if plain else self._binary(at, 0, True)
                 if item is None or after > end:
                     return None, at
                 rows[-1].append(item)

@@ -101,9 +101,12 @@ _UNIT = re.compile(
 )
 
 _PATTERN = r"""
-  (?P<line> [ \t]*(?:\r\n?|[\n\u2028\u2029\x0b\x0c\x85]) )
+  (?P<line> [ \t│┃║]*(?:\r\n?|[\n\u2028\u2029\x0b\x0c\x85]) )
 | (?P<space> [ \t\u00a0\u2009\u202f\u3000\u200b\ufeff]+ | (?:\#|//|--|;;)[ \t]*(?=→|->|=|≈|⇒) )
-| (?P<number> (?<![\w.])(?:%(grouped)s) | %(number)s )
+| (?P<number> (?=[\d.])(?:(?<![\w.])(?:%(grouped)s) | %(number)s) )
+| (?P<separator> [,;，；、] | &(?!\s*(?:=|≈|\\approx|\\simeq|\\to|\\rightarrow)) )
+| (?P<open> [(\[{（［⟨] ) | (?P<close> [)\]}）］⟩] )
+| (?P<operator> [+−–±×·⋅∙•∗✕⨯⊙⊕@÷∕⁄] | -(?!-?>) | /(?!/[ ]*[=≈→]) | (?<=[ ])\.(?=[ ]) )
 | (?P<times> (?<=[\d)\]}])[xX](?=[\d(\[]) | (?<=[\d)\]}BKMGTbs%%][ ])[xX](?=[ ][\d(\[.√]) )
 | (?P<matrix> \\{1,2}begin\{(?:[bpvBV]?(?:small)?matrix|array)\*?\}(?:\{[^{}\n]*\})? )
 | (?P<endmatrix> \\{1,2}end\{(?:[bpvBV]?(?:small)?matrix|array)\*?\} )
@@ -116,16 +119,14 @@ _PATTERN = r"""
               | [%(cjk)s]+ | ∞ | %(letter)s(?:%(body)s|[\u0300-\u036f])* ) (?:%(sub)s)* )
 | (?P<call> \\{1,2}(?:%(calls)s)(?![A-Za-z]) | √ )
 | (?P<command> \\{1,4}(?:%(commands)s)(?![A-Za-z]) )
-| (?P<skip> \$+|`+|\\{1,2}(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|quad|qquad|limits)(?![A-Za-z])
+| (?P<skip> \$+|`+|[│┃║]+|\\{1,2}(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|quad|qquad|limits)(?![A-Za-z])
           |\\{1,2}(?:label|color|textcolor|tag)\{[^{}\n]*\}|\\[,;!:>]|\\\\\[[\d.]+(?:pt|em|ex)\]|\\[()\[\]]
           |%(wrap)s|\\[ ]|~(?=[\d.])|&(?=\s*(?:=|≈|\\approx|\\simeq|\\to|\\rightarrow))|\\nonumber )
 | (?P<row> \\\\(?![A-Za-z]) )
 | (?P<power> [⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺][⁰¹²³⁴⁵⁶⁷⁸⁹·⋅]* )
 | (?P<star> \*+ )
 | (?P<relation> :=|[-=]{1,2}>|!=|~=|=~|={1,2}(?!=)|[≈≃≅≒≐∼∽→⇒⟶⟹➜➔≠≡＝]|~(?=\s) )
-| (?P<open> [(\[{（［⟨] ) | (?P<close> [)\]}）］⟩] )
-| (?P<separator> [,;，；、&] )
-| (?P<operator> [-+−–×·⋅∙•∗✕⨯⊙⊕@/÷∕⁄^] | (?<=[ ])\.(?=[ ]) )
+| (?P<power_sign> \^ )
 | (?P<word> \S )
 """
 
@@ -155,6 +156,7 @@ _KINDS = {
     "call": "name",
     "times": "operator",
     "row": "separator",
+    "power_sign": "operator",
 }
 
 
