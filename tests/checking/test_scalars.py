@@ -211,5 +211,6 @@ def test_an_uncertain_number_has_the_plain_value_at_its_center(
 
 
 def test_an_exact_integer_too_large_for_a_float_cannot_be_mixed_with_an_uncertain_number() -> None:
-    with pytest.raises(Unreadable, match="too large"):
-        scalars.multiply(2**2000, Tape().unknown("x", 0.25, 0.005))
+    for mix in (scalars.multiply, scalars.maximum):
+        with pytest.raises(Unreadable, match="too large"):
+            mix(2**2000, Tape().unknown("x", 0.25, 0.005))

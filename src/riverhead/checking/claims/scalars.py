@@ -67,7 +67,7 @@ def _checked(result: Scalar, *operands: Scalar) -> Scalar:
 
 
 def _record(apply: Callable[..., Scalar], step: Step, *operands: Scalar) -> Scalar:
-    """Record ``step`` on the tape of the uncertain ones, unless ``apply`` refuses the values at the center."""
+    """Record ``step`` on the tape of ``operands``, unless ``apply`` refuses their values at the center."""
     apply(*map(center, operands))
     tape = next(item.tape for item in operands if isinstance(item, Uncertain))
     return _checked(tape.record(step, *operands), *operands)
