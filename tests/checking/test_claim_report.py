@@ -122,7 +122,7 @@ def test_a_comment_accepts_what_is_carried_or_not_checkable_but_no_true_claim() 
 
 def test_what_is_accepted_can_still_be_seen() -> None:
     made = found_in("2 + 2 = 5 % riverhead: ignore", false("2 + 2 = 5", 4))
-    assert "a.md:1:1   2 + 2 = 5" in render(scene([made], everything=True), "text")
+    assert "a.md:1:1: 2 + 2 = 5" in render(scene([made], everything=True), "text")
     assert [claim["ignored"] for claim in made.to_dict()["claims"]] == [True]
 
 
@@ -169,14 +169,14 @@ def test_a_false_claim_is_shown_in_full_and_the_true_ones_are_counted() -> None:
         "    likely cause: one too few in the last digit\n"
         "\n"
         "Right only if rounded numbers are carried forward\n"
-        "  a.md:2:5   0.33·3 = 1.0\n"
+        "  a.md:2:5: 0.33·3 = 1.0; exactly 0.99\n"
         "\n"
         "4 claims: 1 exact, 1 rounded, 1 carried, 1 false; 1 other not checkable.\n"
     )
     everything = render(scene([MIXED], everything=True), "text")
-    assert "  a.md:1:7   1 + 2 = 3" in everything
-    assert "  a.md:1:23   2/3 = 0.67" in everything
-    assert "  a.md:2:19   x·y = 5   x, y: no number in the text" in everything
+    assert "\nExact\n  a.md:1:7: 1 + 2 = 3\n" in everything
+    assert "\nRounded\n  a.md:1:23: 2/3 = 0.67\n" in everything
+    assert "\nNot checkable\n  a.md:2:19: x·y = 5; x, y: no number in the text\n" in everything
 
 
 def test_a_claim_without_an_exact_value_says_what_is_wrong_at_once() -> None:

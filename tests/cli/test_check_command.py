@@ -86,7 +86,7 @@ def test_all_shows_the_true_claims_too(run: Run) -> None:
     assert "2·1 + 1·2 = 4" not in run("right.md")[1]
     code, out, _ = run("right.md", "--all")
     assert code == 0
-    assert re.search(r"^Exact\n  right\.md:1:14   2·1 \+ 1·2 = 4$", out, re.M)
+    assert re.search(r"^Exact\n  right\.md:1:14: 2·1 \+ 1·2 = 4$", out, re.M)
 
 
 def test_an_accepted_claim_is_counted_and_is_no_finding(run: Run) -> None:

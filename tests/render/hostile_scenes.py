@@ -140,7 +140,9 @@ texts = st.builds(
 formulas = st.builds(Formula, maths, st.lists(st.tuples(maths, tokens), max_size=2).map(tuple))
 planes = st.builds(Plane, st.lists(arrows, max_size=3).map(tuple), st.tuples(tokens, tokens), tokens)
 codes = st.builds(Code, tokens, tokens)
-quotes = st.builds(Quote, tokens, tokens, tokens, st.integers(0, 9), st.integers(0, 400), tokens)
+quotes = st.builds(
+    Quote, tokens.map("quote of {}".format), tokens, tokens, st.integers(0, 9), st.integers(0, 400), tokens
+)
 parts = st.one_of(texts, formulas, tables(), matrices(), planes, heatmaps(), lines(), codes, quotes)
 parts |= st.builds(Fold, tokens, st.lists(parts, max_size=2).map(tuple), st.booleans())
 

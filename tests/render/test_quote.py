@@ -58,6 +58,12 @@ def test_carets_stand_under_the_stretch(before: str, stretch: str) -> None:
     assert line.endswith(" and more")
 
 
+def test_what_is_said_stays_on_one_line_for_links_and_editors() -> None:
+    place = f"{'long folder/' * 9}a.md:3:5"
+    part = replace(of("", "1 + 1 = 3"), place=place, said="false: " + "so it is " * 9)
+    assert shown(part, width=40).splitlines()[0].startswith(f"{place}: false: so it is so it is")
+
+
 @pytest.mark.parametrize("at", [0, 17, 4990, 9960, 9991])
 @pytest.mark.parametrize("width", [24, 61, 80])
 def test_a_line_of_ten_thousand_letters_is_cut_around_the_stretch(at: int, width: int) -> None:

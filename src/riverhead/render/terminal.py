@@ -1,4 +1,4 @@
-"""A scene on a terminal: right-aligned columns, bars in eighths, nothing wider than the window."""
+"""A scene on a terminal: right-aligned columns, bars in eighths, nothing wider than the window but quotes."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ class Terminal(Walker[list[Line]]):
         return lines
 
     def quote(self, part: Quote) -> list[Line]:
-        """The place at the margin, which a terminal makes a link; the line, carets under it."""
+        """What is said, never folded: its place is a link, and editors read it; the line and its carets."""
         said = Line.assemble((self.leaf(part.place), "bold"), ": ", self.leaf(part.said))
         pieces = quoted(part, self.width - self.indent - INDENT, self.spell)
         before, stretch, after = (self.spell(isolate(piece)) for piece in pieces)
@@ -234,7 +234,7 @@ class Terminal(Walker[list[Line]]):
         for under in (line, carets):
             under.pad_left(self.indent + INDENT)
         note = self.wrap(Line(self.leaf(part.note)), self.indent + INDENT) if part.note else []
-        return [*self.wrap(said, 0, hang=INDENT), line, carets, *note]
+        return [said, line, carets, *note]
 
     def fold(self, part: Fold) -> list[Line]:
         """One line while closed; its parts, further in, while open."""
@@ -298,7 +298,7 @@ def _beside(part: Part) -> tuple[str | Math, ...]:
 
 
 def _apart(above: Part | None, part: Part) -> bool:
-    """Whether a blank line stands over ``part``: a heading, a plot, a quote, a grid not right under a heading."""
+    """Whether a blank line stands over ``part``: heading, plot, quote, grid not right under a heading."""
     grid = isinstance(part, Table | Matrix | Heatmap | Lines)
     return _heading(part) or isinstance(part, Plane | Quote) or (grid and not _heading(above))
 

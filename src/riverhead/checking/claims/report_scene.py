@@ -30,9 +30,9 @@ def scene(reports: Sequence[Report], everything: bool = False, title: str = "") 
     """
     parts: list[Part] = [_false(each, spot) for each in reports for spot in each.of("false")]
     for standing, (heading, asked) in LISTS.items():
-        rows = tuple(_row(each, spot) for each in reports for spot in each.of(standing))
-        if rows and (everything or not asked):
-            parts += [Text((heading,), "heading"), Table(("", "", ""), rows)]
+        listed = [_listed(each, spot) for each in reports for spot in each.of(standing)]
+        if listed and (everything or not asked):
+            parts += [Text((heading,), "heading"), *listed]
     return Scene(
         title, (*parts, *(_problems(reports) if title else ()), Text((summary(reports),), "heading"))
     )
@@ -59,8 +59,11 @@ def _false(each: Report, spot: Spot) -> Quote:
     return Quote(each.place(spot), said, spot.line, spot.start, spot.end, note)
 
 
-def _row(each: Report, spot: Spot) -> tuple[str, str, str]:
-    return each.place(spot), _short(spot), spot.claim.cause
+def _listed(each: Report, spot: Spot) -> Text:
+    said = [f"{each.place(spot)}: {_short(spot)}"]
+    if spot.claim.how == "carried" and (exact := _exact(spot)):
+        said.append(f"exactly {exact}")
+    return Text(("; ".join([*said, *filter(None, [spot.claim.cause])]),))
 
 
 def _short(spot: Spot) -> str:

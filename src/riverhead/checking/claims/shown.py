@@ -12,7 +12,7 @@ from riverhead.numbers import plain, significant
 
 __all__ = ["as_data", "in_words"]
 
-DIGITS = 6  # significant ones that are shown, more where the claim has more
+DIGITS, OF_A_LIST = 6, 4  # significant digits that are shown, more where the claim has more
 MOST_DIGITS = 17  # that a float64 has
 ITEMS = 12  # of a list that are shown
 LARGEST = 10**300  # an integer that a float holds
@@ -24,12 +24,13 @@ def in_words(exact: Found, claim: str) -> str:
     """Return the right value to as many digits as a number of ``claim`` has; a long list ends in ….
 
     >>> in_words(1.6604801234, "= 1.66082"), in_words(((1, 0.5), (0.25, 2 / 3)), "")
-    ('1.66048', '((1, 0.5), (0.25, 0.666667))')
+    ('1.66048', '((1, 0.5), (0.25, 0.6667))')
     """
+    fewest = OF_A_LIST if isinstance(exact, tuple) else DIGITS
     printed = max(
         (len(re.sub(r"\D", "", number).lstrip("0")) for number in _DIGITS.findall(claim)), default=0
     )
-    return _words(exact, min(max(DIGITS, printed), MOST_DIGITS))
+    return _words(exact, min(max(fewest, printed), MOST_DIGITS))
 
 
 def _words(exact: Found, digits: int) -> str:
