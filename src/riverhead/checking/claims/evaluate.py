@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from riverhead.checking.claims import scalars
-from riverhead.checking.claims.expression import Expression, Items, Name, Number, Operation
+from riverhead.checking.claims.expression import Expression, Name, Number, Operation
 from riverhead.checking.claims.notation import UNITS
 from riverhead.checking.claims.scalars import Scalar, Unreadable
 
@@ -36,12 +36,14 @@ class Reading:
         found = [self]
         for name, taken in _ALTERNATIVES.items():
             if name in choices:
-                found += [replace(reading, **{name: other}) for reading in found for other in taken]  # type: ignore[arg-type]  # each of its field's type
+                changes: list[dict[str, Any]] = [{name: other} for other in taken]
+                found += [replace(reading, **change) for reading in found for change in changes]
         return found[1:]
 
 
 _ALTERNATIVES: dict[str, tuple[bool | float, ...]] = {
-    "dot": (False,), "binary": (True,), "billions": (True,), "bare": (True,), "base": (10.0, 2.0), "sample": (True,),
+    "dot": (False,), "binary": (True,), "billions": (True,), "bare": (True,), "base": (10.0, 2.0),
+    "sample": (True,),
 }  # fmt: skip
 
 
@@ -62,16 +64,14 @@ class Evaluator:
 
     def value(self, expression: Expression) -> Value:
         """Return the value, or raise `Unreadable`."""
-        kind = expression.__class__  # faster than isinstance, and nothing derives from the four
-        if kind is Number:
-            return self.number(expression) if not expression.unit else self._scaled(expression)  # type: ignore[arg-type, union-attr]  # its class is known
-        if kind is Operation:
-            return self._operation(expression)  # type: ignore[arg-type]  # as above
-        if kind is Name:
-            return self._named(expression)  # type: ignore[arg-type]  # as above
-        items = expression.items  # type: ignore[union-attr]  # Items are left
-        self._count(len(items))
-        return tuple([self.value(item) for item in items if not _open_end(item)])
+        if isinstance(expression, Number):
+            return self._scaled(expression) if expression.unit else self.number(expression)
+        if isinstance(expression, Operation):
+            return self._operation(expression)
+        if isinstance(expression, Name):
+            return self._named(expression)
+        self._count(len(expression.items))
+        return tuple([self.value(item) for item in expression.items if not _open_end(item)])
 
     def _count(self, cells: int) -> None:
         self.cells += cells

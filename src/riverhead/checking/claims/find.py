@@ -288,9 +288,10 @@ def _has_point(item: Expression) -> bool:
 
 
 def softmax_below(bindings: list[Binding], weights: Items) -> Iterator[Finding]:
-    """Judge weights that are only called softmax against the scores right above them: scores: […], softmax: […].
+    """Judge weights that are only called softmax against the scores right above them.
 
-    What divides the scores may stand elsewhere on the page: a usual scale that gives the weights is believed.
+    "scores: [2, 1]" and below it "softmax: [0.73, 0.27]": what divides the scores may stand elsewhere on the
+    page, and a usual scale that gives the weights is believed.
     """
     scores = bindings[-1] if bindings else None
     if scores is None or not isinstance(scores.value, Items) or not SCORES.search(scores.label):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from riverhead.checking.claims import scalars
@@ -36,7 +37,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Print:
-    """A printed result: its value, half a unit of its last digit that counts, and what its unit multiplies by."""
+    """A printed result: its value, half a unit of its last digit that counts, and its unit's factor."""
 
     value: int | float
     half: float
@@ -52,7 +53,7 @@ def is_literal(expression: Expression) -> bool:
     if isinstance(expression, Number):
         return True
     if isinstance(expression, Items):
-        return all([is_literal(item) for item in expression.items])
+        return all(map(is_literal, expression.items))
     if isinstance(expression, Operation):
         return expression.what == "neg" and isinstance(expression.args[0], Number)
     return expression.text == "…"
@@ -64,8 +65,9 @@ def matches(printed: Number, exact: float, about: bool = False) -> bool:
     Trailing zeros of an integer are not significant, but its first two digits are; with ``about`` its first.
 
     >>> from riverhead.checking.claims.parse import expression
-    >>> matches(expression("6,500"), 6538.5), matches(expression("6,500"), 6551), matches(expression("0.54"), 0.5388)
-    (True, False, True)
+    >>> number = expression("6,500")
+    >>> matches(number, 6538.5), matches(number, 6551)
+    (True, False)
     """
     factor = UNITS.get(printed.unit, (1, 1))[0]
     half = _half(printed, about) * factor
@@ -73,7 +75,7 @@ def matches(printed: Number, exact: float, about: bool = False) -> bool:
 
 
 def _half(printed: Number, about: bool, coarsest: float = 0.0) -> float:
-    """Half a unit of the last digit that counts; beside decimals in a list (``coarsest``) 0 and 1 are no coarser."""
+    """Half a unit of the last digit that counts; in a list with decimals (``coarsest``) 0 is no coarser."""
     if printed.half:
         return printed.half
     if coarsest:
@@ -175,7 +177,7 @@ class _Judge:
         return how, _found(value, factor)
 
     def _tight(self) -> float:
-        """How far a whole number may be from a sum of decimals that it is said to equal; 0 for no such claim."""
+        """How far a whole number may be from a sum of decimals that it is said to equal; 0 if none is."""
         whole = isinstance(self.printed, Number) and not self.printed.half
         return _sum_half(self.worked) if whole and not self.about else 0.0
 
@@ -214,7 +216,7 @@ class _Judge:
         return self._in_order(value, [b for _, b in pairs])
 
     def _in_order(self, weights: Value, printed: Sequence[Print]) -> bool:
-        """Whether weights said of scores keep their order: unequal scores that differ in print weigh unequal."""
+        """Whether weights keep the order of their scores: scores that differ in print weigh unequal."""
         operation = self.worked
         if not (isinstance(operation, Operation) and operation.what == "softmax" and rank(weights) == 1):
             return True
@@ -222,10 +224,7 @@ class _Judge:
         shown = [p.value for p in printed]
         unit = max((2 * p.half for p in printed), default=0.0)
         order = sorted(range(min(len(exact), len(shown))), key=exact.__getitem__)
-        return not any(
-            exact[b] - exact[a] > unit and shown[b] <= shown[a]
-            for a, b in zip(order, order[1:], strict=False)
-        )
+        return not any(exact[b] - exact[a] > unit and shown[b] <= shown[a] for a, b in pairwise(order))
 
     def _unread(self, choices: set[str]) -> Finding | None:
         """Not checkable, where numbers stand on both sides and a name has none."""

@@ -48,71 +48,42 @@ FUNCTIONS = {  # as written: the function's name
     "tan": "tan", "tanh": "tanh", "abs": "abs", "softmax": "softmax", "sum": "sum", "mean": "mean",
     "average": "mean", "avg": "mean", "var": "var", "variance": "var", "std": "std", "norm": "norm",
     "layernorm": "layernorm", "cosine": "cosine", "dot": "dot", "inner": "dot", "max": "max", "min": "min",
-    "relu": "relu", "sigmoid": "sigmoid", "array": "array", "tensor": "array", "float": "array", "matrix": "array",
-    "cosinesimilarity": "cosine", "cossim": "cosine", "transpose": "transpose", "matmul": "@", "σ": "sigmoid",
-    "frac": "/", "dfrac": "/", "tfrac": "/", "cfrac": "/", "softmaxrow": "softmax", "mathrmsoftmax": "softmax",
+    "relu": "relu", "sigmoid": "sigmoid", "array": "array", "tensor": "array", "float": "array",
+    "matrix": "array", "cosinesimilarity": "cosine", "cossim": "cosine", "transpose": "transpose",
+    "frac": "/", "dfrac": "/", "tfrac": "/", "cfrac": "/",
 }  # fmt: skip
 
 WRAPPERS = (  # LaTeX that changes only the looks of its argument
-    "mathbf mathrm mathit mathsf mathtt mathcal mathbb boldsymbol bm text textbf textit texttt textrm operatorname "
-    "vec hat bar tilde overline underline widehat boxed underbrace overbrace mbox emph"
-).split()
+    "mathbf", "mathrm", "mathit", "mathsf", "mathtt", "mathcal", "mathbb", "boldsymbol", "bm", "text",
+    "textbf", "textit", "texttt", "textrm", "operatorname", "vec", "hat", "bar", "tilde", "overline",
+    "underline", "widehat", "boxed", "underbrace", "overbrace", "mbox", "emph",
+)  # fmt: skip
 
-FILLER = frozenset(
-    [
-        "only",
-        "about",
-        "approximately",
-        "approx",
-        "roughly",
-        "around",
-        "nearly",
-        "almost",
-        "just",
-        "exactly",
-        "ca",
-        "circa",
-    ]
-)
-JOINS = frozenset(
-    [
-        "and",
-        "or",
-        "so",
-        "then",
-        "but",
-        "where",
-        "if",
-        "thus",
-        "while",
-        "when",
-        "for",
-        "because",
-        "hence",
-        "with",
-        "to",
-        "und",
-        "et",
-        "y",
-        "e",
-        "o",
-    ]
-)
+FILLER = frozenset(  # words between a relation and its result
+    ("only", "about", "approximately", "approx", "roughly", "around", "nearly", "almost", "just", "exactly")
+)  # fmt: skip
+JOINS = frozenset(  # words that begin another thought: what stands behind them belongs to no sum before
+    ("and", "or", "so", "then", "but", "where", "if", "thus", "while", "when", "for", "because", "hence",
+     "with", "to", "und", "et", "y", "e", "o")
+)  # fmt: skip
 
 _K = {"K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 UNITS: dict[str, tuple[float, float]] = {  # as written: its factor, read as decimal and as binary
-    "%": (0.01, 0.01), "％": (0.01, 0.01), "°": (math.pi / 180, math.pi / 180), "bytes": (1, 1), "byte": (1, 1), "octets": (1, 1), "Bytes": (1, 1),
+    "%": (0.01, 0.01), "％": (0.01, 0.01), "°": (math.pi / 180, math.pi / 180),
+    "bytes": (1, 1), "byte": (1, 1), "octets": (1, 1), "Bytes": (1, 1),
     "B": (1, 1e9), "thousand": (1e3, 1e3), "million": (1e6, 1e6), "billion": (1e9, 1e9),
     "trillion": (1e12, 1e12),
     **{letter: (1000**n, 1024**n) for letter, n in _K.items()},
     **{f"{letter}{byte}": (1000**n, 1024**n) for letter, n in _K.items() for byte in ("B", "o")},
     **{f"{letter}i{byte}": (1024**n, 1024**n) for letter, n in _K.items() for byte in ("B", "o")},
-    "k": (1e3, 1e3), "kB": (1e3, 1024), "ko": (1e3, 1024), "kb": (1e3, 1024), "mb": (1e6, 2**20), "gb": (1e9, 2**30),
+    "k": (1e3, 1e3), "kB": (1e3, 1024), "ko": (1e3, 1024), "kb": (1e3, 1024),
+    "mb": (1e6, 2**20), "gb": (1e9, 2**30),
 }  # fmt: skip
 
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺·⋅", "0123456789-+..")
 
 _SUBSCRIPT = re.compile(r"[_{}\s\\^]+")
+_WRAPPER = re.compile(rf"\\(?:{'|'.join(WRAPPERS)})(?![A-Za-z])")
 _PRIMES = str.maketrans({"'": "′", "’": "′", "‵": "′", "ʹ": "′", "*": "′"})
 
 
@@ -122,6 +93,6 @@ def canonical(name: str) -> str:
     >>> canonical("q_{bank}"), canonical(r"\mathbf{q}_1"), canonical("bank'")
     ('qbank', 'q1', 'bank′')
     """
-    bare = re.sub(r"\\(?:%s)(?![A-Za-z])" % "|".join(WRAPPERS), "", name) if "\\" in name else name
+    bare = _WRAPPER.sub("", name) if "\\" in name else name
     plain = bare if bare.isascii() else unicodedata.normalize("NFKC", bare)
     return _SUBSCRIPT.sub("", plain.translate(_PRIMES))

@@ -1,4 +1,4 @@
-"""Tokens read as expressions: a parser by binding powers, since what it reads stands like islands in prose."""
+"""Tokens read as expressions, by binding powers: what is read stands like islands in prose."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ENDS = frozenset(("", "relation", "separator", "close", "word", "said"))  # beh
 
 
 class Parser:
-    """Reads the expression that starts at a token; each bracket is read once, so that a page takes linear time."""
+    """Reads the expression that starts at a token; each bracket once, so that a page takes linear time."""
 
     def __init__(self, page: Sequence[Token], decimal_comma: bool = False) -> None:
         self.page = page
@@ -58,7 +58,7 @@ class Parser:
         return left, at
 
     def _operator(self, at: int, left: Expression, inside: bool) -> tuple[str, int, int]:
-        """The operator at a token, written or understood: what it does, how it binds, where its operand is."""
+        """The operator at a token, written or understood: what it does, how it binds, its operand's place."""
         kind, behind = self.kinds[at], at
         if kind == "line" and (inside or isinstance(left, Operation)):
             behind = self._over_line(at, inside)
@@ -92,7 +92,7 @@ class Parser:
         return behind if goes_on and self.page[behind].end - self.page[behind].start == 1 else at
 
     def _over_gloss(self, at: int) -> int:
-        """Behind words that tell what a number is, where an operator follows: 2 (K and V) × 80 layers × 64."""
+        """Behind words that tell what a number is, if an operator follows: 2 (K and V) × 80 layers × 64."""
         behind = at
         if self.kinds[behind] == "open" and self.page[behind].text == "(" and self._words(behind):
             behind = self.closing(behind) + 1

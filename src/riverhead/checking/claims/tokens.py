@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from riverhead.checking.claims.notation import OPERATORS, RELATIONS, SAID, UNITS, WRAPPERS
@@ -13,8 +14,8 @@ __all__ = ["Token", "decimal_comma", "tokens"]
 class Token(NamedTuple):
     """One sign: its ``kind``, its ``text`` in one spelling, and where it stands.
 
-    Kinds: number, unit, name, operator, relation, said (a relation in words), open, close, separator, transposed,
-    power (a superscript number), ellipsis, line (a line's end), word (anything else).
+    Kinds: number, unit, name, operator, relation, said (a relation in words), open, close, separator,
+    transposed, power (a superscript number), ellipsis, line (a line's end), word (anything else).
     """
 
     kind: str
@@ -83,7 +84,8 @@ _BODY = rf"[^\W_⁰¹²³⁴-⁹ᵀ{_CJK}]"
 _WRAP = rf"\\(?:{'|'.join(WRAPPERS)})(?![A-Za-z])\s*"
 _SUB = "|".join(
     (
-        r"_\{[^{}\n]{0,40}\}", r"_\\(?:text|mathrm|mathbf)\{[^{}\n]{0,40}\}", rf"_{_BODY}+", r"[\u0300-\u036f]",
+        r"_\{[^{}\n]{0,40}\}", r"_\\(?:text|mathrm|mathbf)\{[^{}\n]{0,40}\}",
+        rf"_{_BODY}+", r"[\u0300-\u036f]",
         r"\[\d{1,4}\]", r"['′’](?!\w)", r"(?<!e)\^\{?\(\w{1,6}\)\}?", r"\^\{?[QKVO]\}?(?!\w)",
         r"\^(?!sqrt|exp)[a-z]{3,}", r"\.(?!T\b|mT\b|transpose\b)[A-Za-z]\w*",
     )
@@ -97,7 +99,8 @@ _GROUPED = (
 _COMMA = r"\d{1,3}(?:[.\u00a0\u202f\u2009 ]\d{3})+(?:,\d+)?(?![\d.])|\d+,\d+(?:[eE][-+−]?\d+(?![\w.]))?"
 _LONG_UNITS = "|".join(sorted((re.escape(u) for u in UNITS if len(u) > 1), key=len, reverse=True))
 _UNIT = re.compile(
-    rf"[ \u00a0\u202f\u2009]?(?:{_LONG_UNITS})(?![A-Za-z])|[KMGTPBk](?![\w'])|[ \u00a0\u202f]?\\?[%％]|°|\^\{{?\\circ\}}?"
+    rf"[ \u00a0\u202f\u2009]?(?:{_LONG_UNITS})(?![A-Za-z])|[KMGTPBk](?![\w'])"
+    r"|[ \u00a0\u202f]?\\?[%％]|°|\^\{?\\circ\}?"
 )
 
 _PATTERN = r"""
@@ -119,7 +122,7 @@ _PATTERN = r"""
               | [%(cjk)s]+ | ∞ | %(letter)s(?:%(body)s|[\u0300-\u036f])* ) (?:%(sub)s)* )
 | (?P<call> \\{1,2}(?:%(calls)s)(?![A-Za-z]) | √ )
 | (?P<command> \\{1,4}(?:%(commands)s)(?![A-Za-z]) )
-| (?P<skip> \$+|`+|[│┃║]+|\\{1,2}(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|quad|qquad|limits)(?![A-Za-z])
+| (?P<skip> \$+|`+|[│┃║]+|\\{1,2}(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|q?quad|limits)(?![A-Za-z])
           |\\{1,2}(?:label|color|textcolor|tag)\{[^{}\n]*\}|\\[,;!:>]|\\\\\[[\d.]+(?:pt|em|ex)\]|\\[()\[\]]
           |%(wrap)s|\\[ ]|~(?=[\d.])|&(?=\s*(?:=|≈|\\approx|\\simeq|\\to|\\rightarrow))|\\nonumber )
 | (?P<row> \\\\(?![A-Za-z]) )
@@ -133,8 +136,9 @@ _PATTERN = r"""
 
 def _compiled(grouped: str) -> re.Pattern[str]:
     parts = {
-        "grouped": grouped, "number": _NUMBER, "greek": "|".join(_GREEK), "calls": "|".join(_CALLS), "cjk": _CJK,
-        "commands": "|".join(_COMMANDS), "letter": _LETTER, "body": _BODY, "sub": _SUB, "wrap": _WRAP,
+        "grouped": grouped, "number": _NUMBER, "greek": "|".join(_GREEK), "calls": "|".join(_CALLS),
+        "cjk": _CJK, "commands": "|".join(_COMMANDS), "letter": _LETTER, "body": _BODY, "sub": _SUB,
+        "wrap": _WRAP,
     }  # fmt: skip
     return re.compile(_PATTERN % parts, re.VERBOSE)
 
@@ -142,12 +146,16 @@ def _compiled(grouped: str) -> re.Pattern[str]:
 _POINTS, _COMMAS, _LISTED = _compiled(_GROUPED), _compiled(_COMMA), _compiled(r"(?!)")
 _TUPLE = re.compile(r"\(\s*[-−]?\d+(?:,[-−]?\d+)+\s*\)")
 _LIVE = re.compile(  # what a line must hold to claim or to bind, or to be the first half of what does
-    r"[=≈→≃≅≒≐∼∽⇒⟶⟹➜➔≠≡＝\[\]［］]|->|~ |\\[a-z]{2}|\\\\|[\d)\]}%]\s+(?:is|are|equals?|gives|makes|yields|comes|seems)\b"
+    r"[=≈→≃≅≒≐∼∽⇒⟶⟹➜➔≠≡＝\[\]［］]|->|~ |\\[a-z]{2}|\\\\"
+    r"|[\d)\]}%]\s+(?:is|are|equals?|gives|makes|yields|comes|seems)\b"
     r"|[-+×·*/(,÷]\s*$|^\s*[+×·*/÷)]"
 )
 _GOES_ON = re.compile(r"[\s$&*`>|\\\[(]*(?:[=≈+×·/]|\\approx)")
 _DECIMAL_COMMA = re.compile(r"(?<![\w,.(\[])(?:0,\d+|\d+,\d{1,2})(?![\d,]|[ ]*[)\]])")
 _DECIMAL_POINT = re.compile(r"(?<![\w.])\d+\.\d+(?![\d.])")
+_OPERATORS = {sign: name for sign, (name, _) in OPERATORS.items()} | {"X": "*"}
+_RELATIONS = RELATIONS | {"~": "≈"}
+_BEHIND_SENTENCE = " \r\n\"'”)*_`"
 _OPERANDS = frozenset(("number", "unit", "name", "close", "transposed", "power"))
 _KINDS = {
     "space": "",
@@ -166,68 +174,113 @@ def decimal_comma(text: str) -> bool:
 
 
 def tokens(text: str) -> list[Token]:
-    """Cut ``text`` into tokens, each character looked at a bounded number of times."""
-    free = _COMMAS if decimal_comma(text) else _POINTS
-    found: list[Token] = []
-    lists: list[bool] = []  # of the brackets open: does a comma without a space part two items in it?
-    at, end = 0, len(text)
-    while at < end:
-        if not lists and (not found or found[-1].kind == "line") and (behind := _prose(text, at)):
-            found.append(Token("word", "", at, behind))
-            at = behind
-            continue
-        match = (_LISTED if lists and lists[-1] and free is _POINTS else free).match(text, at)
-        if match is None:  # a stray control character or a lone surrogate: no sign of arithmetic
-            at += 1
-            continue
-        kind, start, at = match.lastgroup or "", at, match.end()
-        kind = _KINDS.get(kind, kind)
-        if not kind:
-            continue
-        sign = match.group()
-        if kind == "line" and lists and len(found) > 1 and found[-1].kind == "line":
-            lists.clear()  # an empty line: what was open stays open
-        if (
-            kind == "operator"
-            and sign == "-"
-            and not lists
-            and text[start - 1 : start].isdigit()
-            and text[at : at + 1].isalpha()
-        ):
-            kind = "word"  # 16-bit
-        if kind == "star":
-            kind = _star(text, start, at, found)
-            if not kind:
+    """Cut ``text`` into tokens, each character looked at a bounded number of times.
+
+    >>> [(token.kind, token.text) for token in tokens("2·√3 ≈ 3.46")][:3]
+    [('number', '2'), ('operator', '*'), ('name', '√')]
+    """
+    return _Cutter(text).cut()
+
+
+class _Cutter:
+    """The work on one text: what has been cut, and which brackets are open."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.found: list[Token] = []
+        self.lists: list[
+            bool
+        ] = []  # of each open bracket: does a comma without a space part two items in it?
+        self.free = _COMMAS if decimal_comma(text) else _POINTS
+        self.handlers: dict[str, Callable[[str, int, int], int]] = {
+            "line": self._line, "star": self._star, "open": self._open, "matrix": self._matrix,
+            "close": self._close, "operator": self._operator, "relation": self._relation, "said": self._said,
+            "command": self._command, "number": self._number,
+        }  # fmt: skip
+
+    def cut(self) -> list[Token]:
+        text, found, lists, handlers = self.text, self.found, self.lists, self.handlers
+        at, end = 0, len(text)
+        while at < end:
+            if not lists and (not found or found[-1].kind == "line") and (behind := _prose(text, at)):
+                found.append(Token("word", "", at, behind))
+                at = behind
                 continue
-            sign = "^" if at - start == 2 else "*"
-        elif kind == "open":
-            lists.append(sign in "[［" or _TUPLE.match(text, start) is not None)
-        elif kind == "matrix":
-            kind = "open"
-            lists.append(True)
-        elif kind == "close" and lists:
-            lists.pop()
-        elif kind in _SIGNS:
-            sign = _SIGNS[kind].get(sign.replace("\\\\", "\\"), sign)
-        elif kind == "command":
-            sign = "\\" + sign.lstrip("\\")
-            kind, sign = (
-                ("operator", OPERATORS[sign][0]) if sign in OPERATORS else ("relation", RELATIONS[sign])
-            )
-        found.append(Token(kind, sign, start, at))
-        if (
-            kind == "number"
-            and sign[-1] == "."
-            and not lists
-            and not text[at : at + 1].strip(" \r\n\"'”)*_`")
-        ):
-            at -= 1  # the end of a sentence
-            found[-1] = Token(kind, sign[:-1], start, at)
-        if kind == "number" and (unit := _UNIT.match(text, at)):
-            found.append(Token("unit", unit.group().strip(" \u00a0\u202f\u2009\\"), at, at := unit.end()))
-            if "circ" in found[-1].text:
-                found[-1] = found[-1]._replace(text="°")
-    return found
+            listed = lists and lists[-1] and self.free is _POINTS
+            match = (_LISTED if listed else self.free).match(text, at)
+            if match is None:  # a stray control character or a lone surrogate: no sign of arithmetic
+                at += 1
+                continue
+            kind, start, at = match.lastgroup or "", at, match.end()
+            kind = _KINDS.get(kind, kind)
+            if kind in handlers:
+                at = handlers[kind](match.group(), start, at)
+            elif kind:
+                found.append(Token(kind, match.group(), start, at))
+        return found
+
+    def _keep(self, kind: str, sign: str, start: int, end: int) -> int:
+        self.found.append(Token(kind, sign, start, end))
+        return end
+
+    def _line(self, sign: str, start: int, end: int) -> int:
+        if self.lists and self.found and self.found[-1].kind == "line":
+            self.lists.clear()  # an empty line: what was open stays open
+        return self._keep("line", sign, start, end)
+
+    def _number(self, sign: str, start: int, end: int) -> int:
+        if sign[-1] == "." and not self.lists and not self.text[end : end + 1].strip(_BEHIND_SENTENCE):
+            sign, end = sign[:-1], end - 1
+        self._keep("number", sign, start, end)
+        unit = _UNIT.match(self.text, end)
+        if unit is None:
+            return end
+        written = unit.group().strip(" \u00a0\u202f\u2009\\")
+        return self._keep("unit", "°" if "circ" in written else written, end, unit.end())
+
+    def _open(self, sign: str, start: int, end: int) -> int:
+        self.lists.append(sign in "[［" or _TUPLE.match(self.text, start) is not None)
+        return self._keep("open", sign, start, end)
+
+    def _matrix(self, sign: str, start: int, end: int) -> int:
+        self.lists.append(True)
+        return self._keep("open", sign, start, end)
+
+    def _close(self, sign: str, start: int, end: int) -> int:
+        if self.lists:
+            self.lists.pop()
+        return self._keep("close", sign, start, end)
+
+    def _operator(self, sign: str, start: int, end: int) -> int:
+        before, after = self.text[start - 1 : start], self.text[end : end + 1]
+        if sign == "-" and not self.lists and before.isdigit() and after.isalpha():
+            return self._keep("word", sign, start, end)  # 16-bit
+        return self._keep("operator", _OPERATORS.get(sign, sign), start, end)
+
+    def _relation(self, sign: str, start: int, end: int) -> int:
+        return self._keep("relation", _RELATIONS.get(sign, sign), start, end)
+
+    def _said(self, sign: str, start: int, end: int) -> int:
+        return self._keep("said", SAID.get(sign, sign), start, end)
+
+    def _command(self, sign: str, start: int, end: int) -> int:
+        plain = "\\" + sign.lstrip("\\")
+        if plain in OPERATORS:
+            return self._keep("operator", OPERATORS[plain][0], start, end)
+        return self._keep("relation", RELATIONS[plain], start, end)
+
+    def _star(self, sign: str, start: int, end: int) -> int:
+        """Asterisks that multiply or raise; the others are Markdown's, and no sign of arithmetic."""
+        if len(sign) > 2 or not self.found or self.found[-1].kind not in _OPERANDS:
+            return end
+        following = self.text[end : end + 8].lstrip(" ")[:1]
+        if not following or not (following.isalnum() or following in "([\\-−.√{"):
+            return end
+        even = (self.found[-1].end == start) == (self.text[end : end + 1] != " ")
+        number = self.found[-1].kind in ("number", "close") and not following.isalpha()
+        if even or (len(sign) == 1 and number):
+            return self._keep("operator", "^" if len(sign) == 2 else "*", start, end)
+        return end
 
 
 def _prose(text: str, at: int) -> int:
@@ -236,29 +289,3 @@ def _prose(text: str, at: int) -> int:
     if stop <= at or _LIVE.search(text, at, stop):
         return 0
     return 0 if _GOES_ON.match(text, stop + 1) else stop
-
-
-_SIGNS = {
-    "operator": {sign: name for sign, (name, _) in OPERATORS.items()} | {"X": "*"},
-    "relation": RELATIONS | {"~": "≈"},
-    "said": SAID,
-    "power": {},
-}
-
-
-def _star(text: str, start: int, end: int, found: list[Token]) -> str:
-    """``operator`` where asterisks multiply or raise, nothing where they are Markdown's."""
-    if end - start > 2 or not found or found[-1].kind not in _OPERANDS:
-        return ""
-    after = text[end : end + 1]
-    tight = found[-1].end == start
-    following = text[end : end + 8].lstrip(" ")[:1]
-    if not following or not (following.isalnum() or following in "([\\-−.√{"):
-        return ""
-    if tight == (after != " "):
-        return "operator"
-    return (
-        "operator"
-        if end - start == 1 and found[-1].kind in ("number", "close") and not following.isalpha()
-        else ""
-    )
