@@ -74,7 +74,7 @@ def _part(source: str, kind: str, name: str = "") -> Part:
 
 
 def _guessed(source: str) -> str:
-    if NOTEBOOK.match(source):
+    if NOTEBOOK.match(source) and ('"cells"' in source or '"worksheets"' in source):
         return "notebook"
     if LATEX.search(source):
         return "latex"

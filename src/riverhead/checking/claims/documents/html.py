@@ -30,11 +30,26 @@ ONLY_VALUES = re.compile(
 )  # what text like "1<b and c>2" does not have
 
 # What is printed a second time, and the numbers of lines.
-NOT_SHOWN_CLASS = re.compile(
-    r"""\bclass\s*=\s*["']?[^"']*?(?<![\w-])(?:katex-html|MathJax_Preview|gutter|rouge-gutter|lineno|linenos"""
-    r"""|linenumber|line-numbers-rows|hljs-ln-numbers|blob-num|footnote-ref|reference)(?![\w-])"""
-)
-MATHJAX = re.compile(r"""\bclass\s*=\s*["']?(?:MathJax|MJX)""")  # beside the TeX that it was made from
+NOT_SHOWN_CLASSES = {
+    *(
+        "katex-html",
+        "MathJax_Preview",
+        "rouge-gutter",
+        "lineno",
+        "linenos",
+        "linenumber",
+        "line-numbers-rows",
+    ),
+    *("hljs-ln-numbers", "blob-num", "footnote-ref", "footnote-reference"),
+}
+MATHJAX_CLASSES = {
+    "MathJax",
+    "MathJax_Display",
+    "MathJax_SVG",
+    "MathJax_CHTML",
+    "MJXc-display",
+}  # beside its TeX
+CLASS = re.compile(rf"\sclass\s*+=\s*+({VALUE})")
 KATEX_TEXT = re.compile(r"([^<]*+)</span>")  # its MathML without tags: line by line, then the TeX
 WHITE_SPACE = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)")
 FOOTNOTE = re.compile(r"\s*+(?:</sup>|<a\b|\[)")
@@ -57,6 +72,7 @@ class Reader(Writer):
         super().__init__(source)
         self.markup, self.flows = text, flows
         self.formula: Formula | None = None
+        self.around_formula = " "
         self.left_out, self.depth = "", 0  # the element that is skipped, and how many of its name are open
         self.pre = 0
         self.scripts = 0  # braces open
@@ -79,10 +95,13 @@ class Reader(Writer):
             self._text(kept, start)
             self._token(token)
             kept = self.position
-        self._text(kept, len(self.markup))
-        self._end_line(len(self.markup))
+        end = len(self.markup)
+        self._text(kept, end)
         if self.formula:
-            self.formula.close(len(self.markup))
+            self.formula.close(end)
+        if self.in_row:
+            self._end_of_row("tr", end)
+        self._close_cell(end)
         return self
 
     # ---- tokens ----------------------------------------------------------------------------------
@@ -123,12 +142,13 @@ class Reader(Writer):
             return
         if self.break_is_due and not text.isspace():
             self._separate(start)
-        if not self.flows and "\n" in text:
-            self.row_of_markdown = text[text.rindex("\n") + 1 :].lstrip(" ").startswith("|")
+        if not self.flows and (start == 0 or "\n" in text):
+            self.row_of_markdown = text[text.rfind("\n") + 1 :].lstrip(" ").startswith("|")
         if (self.flows or self.in_row) and not self.pre:
             text = text.replace("\n", " ")
-        if not (self.in_row and not self.in_cell and text.isspace()):
-            self.keep(text, start)
+            if text.isspace() and (self.last.endswith("\n") or (self.in_row and not self.in_cell)):
+                return
+        self.keep(text, start)
 
     def _entity(self, entity: str, at: int) -> None:
         if self.left_out:
@@ -176,7 +196,7 @@ class Reader(Writer):
         elif tag == "math" and self.formula:
             self.formula.close(at)
             self.formula = None
-            self.write(" ", at)
+            self.write(self.around_formula, at)
         elif tag in SCRIPTS and self.scripts:
             self.scripts -= 1
             self.write("}", at)
@@ -187,11 +207,12 @@ class Reader(Writer):
             self.pre -= tag == "pre" and self.pre > 0
 
     def _is_not_shown(self, tag: str, attributes: str) -> bool:
-        if "class" not in attributes:
+        if not (found := CLASS.search(attributes)):
             return False
-        if self.has_tex and tag in ("span", "div") and MATHJAX.search(attributes):
+        classes = set(found[1].strip("\"'").split())
+        if self.has_tex and tag in ("span", "div") and classes & MATHJAX_CLASSES:
             return True
-        return NOT_SHOWN_CLASS.search(attributes) is not None
+        return not classes.isdisjoint(NOT_SHOWN_CLASSES) or (tag == "td" and "gutter" in classes)
 
     def _leave_out(self, tag: str, attributes: str, at: int) -> None:
         """Pass over an element, but for TeX in a script."""
@@ -220,7 +241,8 @@ class Reader(Writer):
             self._separate(at)
         if self.formula:
             self.formula.close(at)
-        self.write("\n" if "block" in attributes and not self.in_cell else " ", at)
+        self.around_formula = "\n" if "block" in attributes and not self.in_cell else " "
+        self.write(self.around_formula, at)
         self.formula = Formula(self, self._skip)
 
     def _start_script(self, tag: str, at: int) -> None:
@@ -238,7 +260,7 @@ class Reader(Writer):
             self.write("}" * self.scripts, at)
             self.scripts = 0
         if self.in_row or self.row_of_markdown:
-            self.break_is_due = self.last.strip() not in ("", "|")
+            self.break_is_due |= self.last.strip() not in ("", "|")
         elif self.texts and not self.last.endswith("\n"):
             self.write("\n", at)
 
@@ -269,6 +291,5 @@ class Reader(Writer):
             self._end_line(at)
 
     def _close_cell(self, at: int) -> None:
-        if self.in_cell:
-            self.write("}" * self.scripts + " ", at)
+        self.write("}" * self.scripts + " " * self.in_cell, at)
         self.scripts, self.in_cell, self.break_is_due = 0, False, False

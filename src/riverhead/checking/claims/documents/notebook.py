@@ -88,7 +88,7 @@ def _joined(text: Any, what: str) -> str:
     if isinstance(text, list) and all(isinstance(line, str) for line in text):
         return "".join(text)
     if not isinstance(text, str):
-        raise _wrong(f"{what} has to be a text or a list of texts", text)
+        raise _wrong(f"{what} has to be a text or a list of nothing but texts", text)
     return text
 
 
@@ -96,10 +96,4 @@ def _wrong(expected: str, found: Any) -> InputError:
     return InputError(f"{expected}, found {NAMES.get(type(found), 'a number')}")
 
 
-NAMES = {
-    type(None): "nothing",
-    str: "a text",
-    list: "a list with something else in it",
-    dict: "an object",
-    bool: "true or false",
-}
+NAMES = {type(None): "nothing", str: "a text", list: "a list", dict: "an object", bool: "true or false"}

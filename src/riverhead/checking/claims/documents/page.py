@@ -62,7 +62,7 @@ class Writer:
 
     def keep(self, text: str, origin: int) -> None:
         """Add ``text``, whose characters stand in the source one by one from ``origin`` on."""
-        self._add(text, origin, len(text) - 1)
+        self._add(text, origin, len(text))
 
     def write(self, text: str, origin: int) -> None:
         """Add ``text``, which stands for what is in the source at ``origin``."""

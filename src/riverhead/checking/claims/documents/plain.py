@@ -17,23 +17,22 @@ ROOTS = "√"  # stands before what it acts on, so what is left over is blank be
 # Characters that have no width, and marks of direction; those of MathML that stand for an operator.
 INVISIBLE = "\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufe00-\ufe0f\ufeff"
 MEANT = {"\u2061": " ", "\u2062": " ", "\u2063": ",", "\u2064": "+"}
-UNSEEN = re.compile(
-    rf"\x1b\[[0-?]*+[ -/]*+[@-~]"  # a terminal's colours
-    rf"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u2061-\u2064]|[{INVISIBLE}]++"
-)
-LINES = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-
+MEANT |= dict.fromkeys("\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", "\n")
+UNSEEN = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u2061-\u2064]|[{INVISIBLE}]++")
+COLOUR = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]")  # of a terminal
 ADDRESS = re.compile(
-    r"<(?:https?|ftp)://[^\s<>]*+>|\b(?:https?|ftp)://[!#%&+,\-./0-9:;=?@A-Z_a-z~]*(?<![.,:;!?_])"
+    r"<(?:https?|ftp)://[^\s<>]*+>|(?:https?|ftp)://[!#%&+,\-./0-9:;=?@A-Z_a-z~]*(?<![.,:;!?_])"
 )
 
 
 def clean(source: str) -> str:
     """Return ``source``, as long as it was, with lines that end in \\n and nothing invisible or garbled."""
-    text = GARBLED.sub(_repaired, source)
+    text = COLOUR.sub(blank, source) if "\x1b" in source else source
+    if not text.isascii():
+        text = GARBLED.sub(_repaired, text)
     text = text.replace("\r\n", " \n").replace("\r", "\n")
     text = UNSEEN.sub(_seen, text)
-    return ADDRESS.sub(blank, text)
+    return ADDRESS.sub(blank, text) if "://" in text else text
 
 
 def blank(match: re.Match[str]) -> str:
@@ -44,8 +43,6 @@ def blank(match: re.Match[str]) -> str:
 
 def _seen(match: re.Match[str]) -> str:
     found = match.group()
-    if found in LINES:
-        return "\n"
     if found in MEANT:
         return MEANT[found]
     before, after = (
@@ -104,7 +101,7 @@ FRONT_MATTER = re.compile(
 )
 NOT_READ = re.compile(
     r"\[\^[^\s\[\]]{1,64}\](?!:)"  # a footnote's number
-    r"|(?<=\]\()[ ]?(?:\#|\.{0,2}/|mailto:|[\w-]+\.[A-Za-z]{2,5}\b|[A-Za-z][\w-]+/)[^\s()<>]*+"
+    r"|(?<=\]\()[ ]?(?:\#|\.{0,2}/|mailto:|[\w./-]+\.[A-Za-z]{2,5}\b|[A-Za-z][\w-]+/)[^\s()<>]*+"
     r"(?=\)|[ ]+[\"'])"
     r"|^[ ]{0,3}\[[^\[\]\n]{1,200}\]:[ \t]+[^\s\d(\[-]\S*+[ \t]*$",  # where a link goes, said once for many
     re.MULTILINE,
