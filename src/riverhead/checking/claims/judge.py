@@ -158,7 +158,7 @@ class _Judge:
         if self.printed is None:
             return 0.0
         found = next(_numbers(prints(self.printed, Evaluator(self.names))), None)
-        return float(found.value * found.factor) if found else 0.0
+        return float(found.value) if found else 0.0  # in the printed unit, as the right value is
 
     def _plainly(self, reading: Reading, choices: set[str]) -> tuple[str, Found]:
         """How the sides agree with every number as typed, and the right value in the printed unit."""

@@ -71,7 +71,7 @@ _SIGNS = {"+": (" + ", 1), "-": (" − ", 1), "*": (" · ", 2), "@": (" · ", 2)
 def _pieces(expression: Expression, binding: int) -> Iterator[str]:
     match expression:
         case Number(text=text, unit=unit):
-            yield text if text.endswith(unit) else text + unit
+            yield text if text.endswith(unit) else f"{text}%" if unit == "%" else f"{text} {unit}"
         case Name(text=text):
             yield text
         case Items(items=items):
