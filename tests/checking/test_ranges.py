@@ -238,6 +238,11 @@ def test_a_root_at_the_edge_of_its_domain_keeps_to_the_choices_that_have_one() -
     assert high == pytest.approx(math.sqrt(0.07))
 
 
+def test_where_one_slope_has_no_value_the_others_still_lead() -> None:
+    low, _ = span(recorded(lambda x, y: add(power(x, 0.5), y), [0.0, 0.7], 0.05))
+    assert low == pytest.approx(0.65)
+
+
 def test_what_is_not_uncertain_is_its_own_span_and_reaches_itself() -> None:
     assert span(3) == (3, 3)
     assert span(-math.inf) == (-math.inf, -math.inf)
@@ -395,6 +400,8 @@ def test_an_interval_holds_every_value_of_a_step(
         (steps.POWER, ((-1.0, 2.0), (3.0, 3.0)), -1, 8),
         (steps.POWER, ((-2.0, -1.0), (-2.0, -2.0)), 0.25, 1),
         (steps.POWER, ((0.0, 4.0), (0.5, 0.5)), 0, 2),
+        (steps.POWER, ((-1.0, 4.0), (0.5, 0.5)), -math.inf, math.inf),
+        (steps.POWER, ((-1e200, 1.0), (3.0, 3.0)), -math.inf, 1),
         (steps.POWER, ((2.0, 3.0), (-1.0, 2.0)), 1 / 3, 9),
         (steps.POWER, ((-1.0, 2.0), (-1.0, -1.0)), -math.inf, math.inf),
         (steps.DIVIDE, ((1.0, 2.0), (-1.0, 1.0)), -math.inf, math.inf),
@@ -410,6 +417,8 @@ def test_an_interval_holds_every_value_of_a_step(
         (steps.SQRT, ((-1.0, 4.0),), 0, 2),
         (steps.ABSOLUTE, ((-3.0, 2.0),), 0, 3),
         (steps.EXP, ((-math.inf, 1000.0),), 0, math.inf),
+        (steps.ADD, ((-math.inf, -math.inf), (math.inf, math.inf)), -math.inf, math.inf),
+        (steps.MULTIPLY, ((0.0, 1.0), (-math.inf, math.inf)), -math.inf, math.inf),
     ],
 )
 def test_an_interval_is_no_wider_than_the_values(
@@ -427,6 +436,12 @@ def test_the_errors_of_decimals_and_of_constants_lie_in_the_interval() -> None:
     assert Fraction(high) ** 2 >= exact
     assert high <= math.sqrt(exact) * (1 + 2**-48)
     assert low <= 0.05 * math.sqrt(2)
+
+
+@given(st.sampled_from([steps.ADD, steps.SUBTRACT, steps.MULTIPLY]), st.floats(-9, 9), st.floats(-9, 9))
+def test_the_rounding_of_a_step_lies_in_its_interval(step: Step, a: float, b: float) -> None:
+    low, high = step.over((a, a), (b, b))
+    assert Fraction(low) <= step.value(Fraction(a), Fraction(b)) <= Fraction(high)
 
 
 def test_an_exact_exponent_stays_exact() -> None:

@@ -33,9 +33,7 @@ Bounds: TypeAlias = tuple[float, float]
 
 ANYTHING: Bounds = (-math.inf, math.inf)
 _FAR = 1e8  # angles from here on are too coarse in float64 to be placed between two turns
-_HINT = (
-    1e-12  # the slope of a maximum by its lesser operand: none, yet a search must see where it would count
-)
+_HINT = 1e-12  # for the slope of a maximum by its lesser operand, 0: a search must see where that counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ def _corners(value: Callable[[float, float], float]) -> Callable[[Bounds, Bounds
 
     def bounds(a: Bounds, b: Bounds) -> Bounds:
         values = [value(x, y) for x in a for y in b]
-        return (min(values), max(values)) if not any(map(math.isnan, values)) else ANYTHING
+        return min(values), max(values)
 
     return bounds
 
@@ -86,7 +84,7 @@ def _power_bounds(base: Bounds, exponent: Bounds) -> Bounds:
     if base[0] > 0:
         return corners
     n = exponent[0]
-    if exponent[1] != n or n % 1 or (n < 0 and base[1] >= 0):
+    if exponent[1] != n or (n < 0 and base[1] >= 0):
         return ANYTHING if exponent[0] <= 0 or base[0] < 0 else (0.0, corners[1])
     return (min(corners[0], 0.0), corners[1]) if base[1] >= 0 else corners
 
