@@ -71,11 +71,12 @@ def main(size: int, names: list[str]) -> None:
             continue
         seconds, words = [], ""
         for part in (4, 2, 1):
-            spent, crash = timed(make(size // part))
+            spent, crash = timed(make(size // part)) if not words else (float("nan"), "")
             seconds.append(spent)
             words += f" {crash} at {size // part}" if crash else ""
+            words += f" too long at {size // part}" if spent > 20 else ""
         first, second = (b / a for a, b in pairwise(seconds))
-        worst = max(worst, seconds[-1] / size * 1e6)
+        worst = max([worst, *(s / size * 1e6 for s in seconds)])
         words += " SLOW" if seconds[-1] > 2e-6 * size else ""
         words += " STEEP" if min(first, second) > 2.6 and seconds[-1] > 0.1 else ""
         print(f"{name:28}{seconds[-1]:9.2f}{'':12}{first:8.1f}{second:6.1f}{words}", flush=True)

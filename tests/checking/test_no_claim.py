@@ -93,7 +93,7 @@ Room 3 = upstairs
 Q3 = 12 % growth
 x ≈ 5
 x ≈ 5 or 6
-|x| = 3
+|u| = 3
 f(2) = 7
 f(x) = x² + 1
 y = 3x + 2
@@ -158,6 +158,24 @@ mean ± std = 3.2 ± 0.4
 3.2 ± 0.4 = mean ± std
 ISBN 978-3-16-148410-0
 1 h = 60 min = 3600 s
+assert out.weights.shape == (2, 6, 5, 5)
+The term vanishes if either y = 0 or (1 - y) = 0.
+307/1024 at prec=10
+4.7–6.0 → 9.6 fps
+tool-kit 0.8.1 = 165 MB
+12×12 grid → 290 MB
+4.5 + 36 ms (parse + render) = 22 → 31 fps
+10 = 0x0A
+==1234== 0x40280[16]
+(x, y) = (0, 0), then (x, y) = (-1, 1)
+weights = {"a": 0.3, "b": 0.4, "c": 0.5}  # of the edges of a graph
+edge weights: 0.3, 0.4, 0.5
+class weights = [1.0, 2.5, 4.0]
+weights.shape = (6, 3, 13)
+W = nn.Linear(4, 3); W.weight.shape = (3, 4)
+dumbbell weights: 5, 10, 20 kg
+font weights 400, 500, 700
+scores: 3, 5, 4 of 5 stars
 """
 
 
