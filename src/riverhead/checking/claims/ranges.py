@@ -71,9 +71,7 @@ class Tape:
         """Return the number within ``half`` of ``center`` that ``key`` names: one key is one unknown."""
         if key not in self._unknowns:
             middle, reach = _float(center), abs(_float(half))
-            low, high = middle - reach, middle + reach
-            known = not math.isfinite(high - low)
-            self._boxes[self.size] = (middle, middle) if known else (low, high)
+            self._boxes[self.size] = (middle - reach, middle + reach)
             self._unknowns[key] = self._give(middle, reach + NOISE * (abs(middle) + reach))
         return self._unknowns[key]
 
