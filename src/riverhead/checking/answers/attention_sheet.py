@@ -35,9 +35,9 @@ def attention_sheet(
     ``queries`` keeps to the rows of some tokens. Raises `InputError`.
 
     >>> from riverhead.derivation import derive
-    >>> worked = derive([[2, 1]], k=[[2, 0], [1, 1]], v=[[1], [0]], tokens=["bank"], tokens_k=["river", "mud"])
+    >>> worked = derive([[2, 1]], k=[[2, 0], [1, 1]], v=[[1], [0]], tokens=["bank"], tokens_k=["sea", "mud"])
     >>> [f"{cell.name}: {cell.truth:.2f}" for cell in attention_sheet(worked, ["weights", "out"]).asked]
-    ['weight of bank on river: 0.67', 'weight of bank on mud: 0.33', 'bank′, component 1: 0.67']
+    ['weight of bank on sea: 0.67', 'weight of bank on mud: 0.33', 'bank′, component 1: 0.67']
     """
     unknown = [name for name in ask if name not in ASKABLE]
     if unknown:

@@ -16,6 +16,9 @@ from riverhead.numbers import Interval
 __all__ = ["Cause", "Diagnosis", "Trail", "trails"]
 
 
+WIDEST = 10  # of the last decimal: a mistake that could have made more numbers than that is no evidence
+
+
 class Trail:
     """One way to make one mistake, worked out from one set of numbers."""
 
@@ -23,10 +26,12 @@ class Trail:
         self.mistake, self._working = mistake, working
 
     def makes(self, cell: Cell) -> Interval | None:
-        """Return what the mistake makes of ``cell``; None where it has no part in it, or is not named there."""
+        """Return what the mistake makes of ``cell``; None where it has no part in it or goes unnamed."""
         if self.mistake.named and cell.grid not in self.mistake.named:
             return None
         made, mistaken = self._working.made(cell)
+        if mistaken and made and made.hi - made.lo > WIDEST * 10.0**-cell.decimals:
+            made = self._working.exactly(cell)
         return made if mistaken else None
 
 
@@ -52,9 +57,11 @@ class Cause:
 
 
 class Diagnosis:
-    """Looks for the mistake behind wrong numbers: worked out from the learner's cells, then from the true ones."""
+    """Looks for the mistake behind a wrong number: made from the learner's cells, then from the true ones."""
 
-    def __init__(self, sheet: Sheet, answers: Mapping[str, Answer], standings: Mapping[str, Standing]) -> None:
+    def __init__(
+        self, sheet: Sheet, answers: Mapping[str, Answer], standings: Mapping[str, Standing]
+    ) -> None:
         self._sheet, self._answers, self._standings = sheet, answers, standings
         self._bases: list[tuple[Working, list[Trail]]] = [
             (Working(sheet, known), trails(sheet, known)) for known in (self._mine, self._true)

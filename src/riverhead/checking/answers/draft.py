@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from riverhead.checking.answers.sheet import MOST_CELLS, Cell, Sheet
 from riverhead.checking.answers.steps import EXACT, STEPS, follow
 from riverhead.errors import InputError
 from riverhead.numbers import Interval
+from riverhead.numbers.interval import slack
 
 __all__ = ["Draft", "Wired"]
 
@@ -19,8 +21,8 @@ Numbers: TypeAlias = float | Sequence[float] | Sequence[Sequence[float]]
 class Draft:
     """Cells put down in order; `sheet` makes them one.
 
-    ``decimals`` are asked of a cell, unless exact parents and plain arithmetic make it a short number: that is
-    asked for exactly.
+    ``decimals`` are asked of a cell, unless exact parents and plain arithmetic make it a short number: that
+    is asked for exactly.
 
     >>> draft = Draft("A mean", decimals=2)
     >>> x = draft.given("x", [3.0, 1.0, 4.0])
@@ -84,10 +86,12 @@ class Draft:
         known = all(
             self._cells[p].exact or self._cells[p].step == "given" for p in parents if p in self._cells
         )
-        return step in EXACT and known and round(truth, self.decimals) == truth
+        if not math.isfinite(truth):
+            return True  # hidden
+        return step in EXACT and known and abs(round(truth, self.decimals) - truth) <= slack(truth)
 
 
-def _numbered(values: Numbers) -> list[tuple[tuple[int, ...], float]]:
+def _numbered(values: Any) -> list[tuple[tuple[int, ...], float]]:
     """Each number with its place."""
     if isinstance(values, int | float):
         return [((), float(values))]

@@ -1,4 +1,4 @@
-"""Answers graded cell by cell: the truth, what follows from the learner's own cells, the mistake that was made."""
+"""Answers graded cell by cell: the truth, what follows from the learner's own cells, the mistake made."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ MOST_NAMED = 4  # of mistakes that fit alike
 def grade(sheet: Sheet, answers: Mapping[str, str]) -> Report:
     """Grade what was written into the cells of ``sheet``, by id.
 
-    Each cell is tried in this order: the truth; what follows from the learner's own cells; a known mistake, on
-    the learner's cells and then on the true ones; the number of a neighbour or of the transposed cell; its sign,
-    its percent; else how far off it is. What cannot be read is said and does not count.
+    Each cell is tried in this order: the truth; what follows from the learner's own cells; a known mistake,
+    on the learner's cells and then on the true ones; the number of a neighbour or of the transposed cell; its
+    sign, its percent; else how far off it is. What cannot be read is said and does not count.
     Raises `InputError` for a cell that is not asked for.
 
     >>> from riverhead.checking.answers import softmax_sheet
@@ -44,7 +44,9 @@ def grade(sheet: Sheet, answers: Mapping[str, str]) -> Report:
         raise InputError(f"cell {unknown[0]} stands on the sheet; it is not asked for")
     texts = [id for id, text in answers.items() if not isinstance(text, str)]
     if texts:
-        raise InputError(f"the answer to {texts[0]} is {answers[texts[0]]!r:.40}; it takes the text as written")
+        raise InputError(
+            f"the answer to {texts[0]} is {answers[texts[0]]!r:.40}; it takes the text as written"
+        )
     found = {
         cell.id: read(answers.get(cell.id, ""), cell.unit, whole=cell.decimals == 0) for cell in sheet.asked
     }
@@ -91,7 +93,9 @@ class _Grader:
         found = self._verdict(cell, answer, standing)
         credit = None if found.kind is Kind.UNREADABLE else float(standing.sound)
         told = shown(cell, cell.truth), accepted(cell)
-        return Mark(cell.id, cell.name, found.kind, credit, found.words, cell.truth, *told, answer, found.mistakes)
+        return Mark(
+            cell.id, cell.name, found.kind, credit, found.words, cell.truth, *told, answer, found.mistakes
+        )
 
     def _verdict(self, cell: Cell, answer: Answer, standing: Standing) -> _Verdict:
         if answer.state is State.BLANK:
@@ -179,7 +183,11 @@ def _named(cause: Cause) -> _Verdict:
 def _off(cell: Cell, answer: Answer) -> str:
     """How far off, or that it was rounded too far."""
     if math.isinf(cell.truth) or math.isinf(answer.value):
-        return "This one is hidden: −∞." if math.isinf(cell.truth) else "This one is not hidden: it has a number."
+        return (
+            "This one is hidden: −∞."
+            if math.isinf(cell.truth)
+            else "This one is not hidden: it has a number."
+        )
     gap = answer.value - cell.truth
     stated = answer.decimals
     if stated is not None and stated < cell.decimals and not cell.exact and abs(gap) <= 10.0**-stated / 2:

@@ -1,4 +1,4 @@
-"""The mistakes that are made by hand: a table of data, each with its words and the cells it works out otherwise."""
+"""The mistakes that are made by hand, a table of data: their words, and what they work out otherwise."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Rewiring:
         self._known: dict[str, Wire | None] = {}
 
     def __call__(self, cell: Cell) -> Wire | None:
-        """Return the other step and the other parents of ``cell``; None where it is worked out as it should be."""
+        """Return the other step and the other parents of ``cell``; None where it is worked out rightly."""
         if cell.id not in self._known:
             self._known[cell.id] = self._wire(cell)
         return self._known[cell.id]

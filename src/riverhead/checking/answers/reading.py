@@ -49,13 +49,13 @@ class Answer:
 def read(text: str, unit: str = "", whole: bool = False) -> Answer:
     """Read one number; nothing raises, and what cannot be read is never 0.
 
-    A comma or a point parts thousands where it can be nothing else, and where a ``whole`` number is asked for;
-    else it is the decimal point. ``unit`` may stand behind the number.
+    A comma or a point parts thousands where it can be nothing else, and where a ``whole`` number is asked
+    for; else it is the decimal point. ``unit`` may stand behind the number.
 
     >>> [read(text).value for text in ("0,54", "54 %", "27/50", "5.4e-1", "1,048,576")]
     [0.54, 0.54, 0.54, 0.54, 1048576.0]
-    >>> read("−1").value, round(read("√2/2").value, 4), read("1,024", whole=True).value, read("two").state.value
-    (-1.0, 0.7071, 1024.0, 'unreadable')
+    >>> read("−1").value, read("√4/2").value, read("1,024", whole=True).value, read("two").state.value
+    (-1.0, 1.0, 1024.0, 'unreadable')
     """
     if len(text) > LONGEST * 4 or len(plain := _plain(text)) > LONGEST:
         return Answer(text[:LONGEST], State.UNREADABLE)

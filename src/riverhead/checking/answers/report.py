@@ -39,8 +39,8 @@ class Kind(StrEnum):
 class Mark:
     """What one answer earns: ``credit`` 1 or 0, None where it could not be read and does not count.
 
-    ``words`` tell the learner what was done; ``mistakes`` are the ids it fits; ``expected`` is the exact value,
-    ``shown`` prints it, ``accepted`` says what is accepted.
+    ``words`` tell the learner what was done; ``mistakes`` are the ids it fits; ``expected`` is the exact
+    value, ``shown`` prints it, ``accepted`` says what is accepted.
     """
 
     cell: str

@@ -1,4 +1,4 @@
-"""A sheet to be worked by hand, as data: cells with their truth, each with the step it follows by and its parents."""
+"""A sheet to be worked by hand, as data: cells with their truth, and how each follows from its parents."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ TOLERANCE = 1e-9  # of the number, or of 1: NumPy and plain Python sum in anothe
 class Cell:
     """One number of a sheet: what it is, and how it follows from its ``parents``.
 
-    ``decimals`` are asked for; ``exact`` asks for the number itself. A cell that is not ``asked`` is given, or
-    left to the learner's scratch paper. ``grid``, ``head`` and ``at`` (row, column; fewer for a vector or a single
-    number) say where it stands. ``step`` is one of `STEPS`, ``label`` names the cell in words.
+    ``decimals`` are asked for; ``exact`` asks for the number itself. A cell that is not ``asked`` is given,
+    or left to the learner's scratch paper. ``grid``, ``head`` and ``at`` (row, column; fewer for a vector or
+    a single number) say where it stands. ``step`` is one of `STEPS`, ``label`` names the cell in words.
 
     >>> Cell("weights", (2, 1), 0.54).id, Cell("d_k", (), 2.0).id, Cell("dots", (0, 1), 4.0, head=1).id
     ('weights.2.1', 'd_k', 'dots.h1.0.1')

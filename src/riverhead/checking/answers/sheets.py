@@ -111,7 +111,7 @@ def layer_norm_sheet(
     decimals: int = 2,
     title: str = "Layer norm",
 ) -> Sheet:
-    """Return the sheet that asks for the layer norm of ``x`` (d,), step by step; γ is ``gain``, β is ``shift``.
+    """Return the sheet that asks for the layer norm of ``x`` (d,), step by step; γ is ``gain``, β ``shift``.
 
     Ba et al. 2016, §3.
 

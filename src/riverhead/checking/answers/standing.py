@@ -1,4 +1,4 @@
-"""Where each answer stands before any mistake is looked for: right, following from the learner's own, or neither."""
+"""Where each answer stands before mistakes are looked for: right, following from one's own, or neither."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ TRIVIAL = (0.0, 1.0, -1.0)  # answers that make later steps easy, and that many 
 class Standing:
     """What is known of a cell: whether it is ``right``, or ``follows`` from the learner's own cells.
 
-    ``made`` is what those make it, None where nothing may follow from them; ``written`` all that rounds to what was
-    written, ``carried`` what of it the learner can have without a slip. ``slipped``: a wrong number stands in it or behind it; ``barred``: nothing may follow from it.
+    ``made`` is what those make it, None where nothing may follow from them; ``written`` all that rounds to
+    what was written, ``carried`` what of it the learner can have without a slip. ``slipped``: a wrong number
+    stands in it or behind it; ``barred``: nothing may follow from it.
     """
 
     right: bool
@@ -42,9 +43,9 @@ class Standing:
 def standings(sheet: Sheet, answers: Mapping[str, Answer]) -> dict[str, Standing]:
     """Return the standing of every cell, in order.
 
-    A learner carries on what is written, or the unrounded number behind it: all that steps in good standing can
-    make of those is accepted, however roundings add up. From a wrong number its followers may follow, unless a
-    parent is blank, or the wrong numbers are all the same (a stock answer makes every later step easy).
+    A learner carries on what is written, or the unrounded number behind it: all that a step can make of those
+    is accepted, however roundings add up. From a wrong number others may follow, unless a parent is blank, or
+    the wrong numbers are all the same (a stock answer makes every later step easy).
     """
     constant = stock(sheet, answers)
     found: dict[str, Standing] = {}
@@ -83,7 +84,7 @@ def _written(cell: Cell, answer: Answer, parents: list[Standing], sheet: Sheet, 
 
 
 def _unwritten(cell: Cell, parents: list[Standing], blank: bool) -> Standing:
-    """A cell that is not asked for, blank or unreadable: the learner worked it out all the same, or so it seems."""
+    """A cell that is not asked for, blank or unreadable: it may have been worked out all the same."""
     slipped = any(parent.slipped for parent in parents)
     barred = blank or any(parent.barred for parent in parents)
     held = [parent.written if slipped else parent.carried for parent in parents]
@@ -111,7 +112,7 @@ def _behind(value: float, written: Interval, sources: list[Interval | None]) -> 
 
 
 def group(sheet: Sheet, answers: Mapping[str, Answer], cell: Cell, whole: bool = False) -> list[Cell]:
-    """Return the cells with a number in the row of ``cell``; in its grid where a row is one cell, or if ``whole``."""
+    """Return the cells with a number in the row of ``cell``; in its grid if ``whole`` or a row is one cell."""
     grid = [
         other
         for other in sheet.cells
@@ -124,7 +125,7 @@ def group(sheet: Sheet, answers: Mapping[str, Answer], cell: Cell, whole: bool =
 
 
 def stock(sheet: Sheet, answers: Mapping[str, Answer]) -> set[str]:
-    """Return the cells answered with one number all over, where it is wrong in more than one of a row, or in a grid."""
+    """Return the cells answered with one number all over the grid, or 0 or ±1 all along a row, wrongly."""
     found: set[str] = set()
     rows: dict[tuple[object, ...], list[Cell]] = defaultdict(list)
     for cell in sheet.asked:

@@ -1,4 +1,4 @@
-"""The steps a cell may follow by, by name: each makes an interval of intervals, so that rounding carries on."""
+"""The steps a cell may follow by, by name: each makes an interval of intervals, as rounding carries on."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _cosine(items: Sequence[Interval]) -> Interval:
 
 
 def _softmax(items: Sequence[Interval]) -> Interval:
-    """The weight of the first of the rest: 1 / Σ e^(other − own), which falls or rises with each score alone."""
+    """The weight of the first among the rest: 1 / Σ e^(other − own), monotone in each score."""
     own, others = items[0], list(items[1:])
     others.remove(own)  # equal scores may stand for each other
     if own.hi == -math.inf:
@@ -180,16 +180,6 @@ STEPS: dict[str, Make] = {
 
 # Of exact parents these make a number that a learner can write out whole, if it is short.
 EXACT = {
-    "zero",
-    "one",
-    "hidden",
-    "same",
-    "negative",
-    "total",
-    "difference",
-    "product",
-    "divide",
-    "mean",
-    "dot",
-}
-EXACT |= {"mean of squares", "times and plus", "turned"}
+    "zero", "one", "hidden", "same", "negative", "total", "difference", "product", "divide", "mean", "dot",
+    "mean of squares", "times and plus", "turned",
+}  # fmt: skip

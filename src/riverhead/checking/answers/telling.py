@@ -1,4 +1,4 @@
-"""What a sheet shows of a mistake: the answers of a learner who makes it, and those it cannot tell from others."""
+"""What a sheet shows of a mistake: the answers of a learner who makes it, and what it cannot tell apart."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from riverhead.checking.answers.diagnosis import Trail, trails
 from riverhead.checking.answers.mistakes import Rewiring, mistakes
 from riverhead.checking.answers.sheet import Cell, Sheet
 from riverhead.checking.answers.wiring import Layout
-from riverhead.checking.answers.working import Working, right, truth
+from riverhead.checking.answers.working import Working, fits, right, truth
 from riverhead.errors import InputError
-from riverhead.numbers import fixed
+from riverhead.numbers import Interval, fixed
 
 __all__ = ["Blur", "blurs", "mistaken", "shown", "solved"]
 
@@ -56,24 +56,24 @@ def mistaken(sheet: Sheet, mistake: str) -> dict[str, str]:
     layout = Layout(sheet)
     for way in mistakes()[mistake].ways:
         working = Working(sheet, _unknown, Rewiring(layout, way), rounded=False)
-        made = {cell.id: working.made(cell) for cell in sheet.asked}
-        if any(by_mistake and value for value, by_mistake in made.values()):
-            return {id: shown(sheet[id], value.lo) for id, (value, _) in made.items() if value}
+        made = {cell: working.made(cell)[0] for cell in sheet.asked}
+        if any(value and not right(cell, value.lo) for cell, value in made.items()):
+            return {cell.id: shown(cell, value.lo) for cell, value in made.items() if value}
     raise InputError(f"{mistake!r} changes nothing on the sheet {sheet.title!r}")
 
 
 def blurs(sheet: Sheet) -> tuple[Blur, ...]:
     """Return what the sheet cannot tell apart at the decimals asked for: an exercise is best without any.
 
-    A mistake is named at the first asked cells that it changes; there it has to differ from the truth, and from
-    every other mistake in at least one.
+    A mistake is named at the first asked cells that it changes; there it has to differ from the truth, and
+    from every other mistake in at least one.
 
     >>> from riverhead.checking.answers.sheets import softmax_sheet
     >>> [blur.apart_from for blur in blurs(softmax_sheet([[1.0, 1.0]])) if blur.mistake == "averaged"]
     ['']
     """
     seen: dict[str, dict[str, float]] = {}
-    for trail in trails(sheet, lambda cell: truth(cell) if cell.asked else None, rounded=False):
+    for trail in trails(sheet, _asked, rounded=False):
         if any(trail.makes(cell) for cell in sheet.asked):
             seen.setdefault(trail.mistake.id, _changes(sheet, trail))
     return tuple(
@@ -85,9 +85,14 @@ def blurs(sheet: Sheet) -> tuple[Blur, ...]:
 
 
 def _changes(sheet: Sheet, trail: Trail) -> dict[str, float]:
-    """The asked cells that a mistake changes, and to what; those it leaves right count as unchanged."""
-    made = {cell.id: trail.makes(cell) for cell in sheet.asked}
-    return {id: value.lo for id, value in made.items() if value and not right(sheet[id], value.lo)}
+    """The asked cells that a mistake changes, and to what, but for those where it would pass as right."""
+    rightly = Working(sheet, _asked)
+    made = {cell: trail.makes(cell) for cell in sheet.asked}
+    return {
+        cell.id: value.lo
+        for cell, value in made.items()
+        if value and not right(cell, value.lo) and not fits(cell, value.lo, rightly.made(cell)[0])
+    }
 
 
 def _same(sheet: Sheet, numbers: Mapping[str, float], others: Mapping[str, float]) -> bool:
@@ -95,6 +100,11 @@ def _same(sheet: Sheet, numbers: Mapping[str, float], others: Mapping[str, float
     return numbers.keys() <= others.keys() and all(
         abs(others[id] - number) <= 10.0 ** -sheet[id].decimals for id, number in numbers.items()
     )
+
+
+def _asked(cell: Cell) -> Interval | None:
+    """All that is asked for is known, and right."""
+    return truth(cell) if cell.asked else None
 
 
 def _unknown(cell: Cell) -> None:

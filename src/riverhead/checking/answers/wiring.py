@@ -21,8 +21,8 @@ _PLACES = {"i", "j", ":", "seen"}
 class Pattern:
     """Cells in terms of a cell at row ``i``, column ``j``: the first of ``grids`` that the sheet has.
 
-    An index is i, j, ``:`` for all, or ``seen`` for the keys that query i may attend to. Of several heads it is
-    that of the cell, or the kv head it reads; ``@*`` all of them, ``@%`` the kv head h mod G.
+    An index is i, j, ``:`` for all, or ``seen`` for the keys that query i may attend to. Of several heads it
+    is that of the cell, or the kv head it reads; ``@*`` all of them, ``@%`` the kv head h mod G.
 
     >>> Pattern.parse("masked|scores[i, seen]")
     Pattern(grids=('masked', 'scores'), heads='=', at=('i', 'seen'))

@@ -19,7 +19,8 @@ Known = Callable[[Cell], Interval | None]
 class Working:
     """Cells worked out from what is ``known`` of others, and ``rewired`` where a mistake changes how.
 
-    What is not known (scratch paper, blank cells) is worked out in turn; ``rounded``, as it is and as it is rounded.
+    What is not known (scratch paper, blank cells) is worked out in turn: as it is, and if ``rounded`` as it
+    is rounded, too.
     """
 
     def __init__(
@@ -27,6 +28,7 @@ class Working:
     ) -> None:
         self._sheet, self._known, self._rewired, self._rounded = sheet, known, rewired, rounded
         self._made: dict[str, tuple[Interval | None, bool]] = {}
+        self._exactly = Working(sheet, known, rewired, rounded=False) if rounded else self
 
     def made(self, cell: Cell) -> tuple[Interval | None, bool]:
         """Return what ``cell`` can be, None where no number, and whether the mistake has a part in it."""
@@ -41,10 +43,19 @@ class Working:
         for parent in parents:
             item, by_mistake = self._held(self._sheet.by_id[parent])
             if item is None:
-                return None, False
+                return (None, False) if self._exactly is self else self._exactly.made(cell)
             items.append(item)
             mistaken = mistaken or by_mistake
-        return follow(step, items), mistaken
+        made = follow(step, items)
+        if (
+            made is None and self._rounded
+        ):  # nothing can be divided by what rounds to 0: scratch paper has its digits
+            return self._exactly.made(cell)
+        return made, mistaken
+
+    def exactly(self, cell: Cell) -> Interval | None:
+        """Return what ``cell`` is where nothing is rounded on scratch paper."""
+        return self._exactly.made(cell)[0]
 
     def _held(self, cell: Cell) -> tuple[Interval | None, bool]:
         """What the next step is given."""
@@ -66,7 +77,7 @@ def kept(cell: Cell, made: Interval) -> Interval:
 
 
 def right(cell: Cell, value: float) -> bool:
-    """Say whether ``value`` is the truth: itself where it is exact, else within one of the last decimal asked for.
+    """Say whether ``value`` is the truth: itself where exact, else within one of the last decimal asked for.
 
     >>> weight = Cell("weights", (0, 1), 0.538776)
     >>> [right(weight, value) for value in (0.52, 0.53, 0.54, 0.55, 0.56)]
