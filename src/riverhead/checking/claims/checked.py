@@ -37,8 +37,9 @@ def page_of(text: str, kind: str | None = None) -> documents.Page:
 
 def claims_on(page: documents.Page) -> list[Claim]:
     """Return every arithmetic claim of a page, in its order."""
-    found = find(page.text)
     sheets = tables.tables(page.text)
+    labelled = {named.name: named.value for sheet in sheets for named in tables.bindings(sheet)}
+    found = find(page.text, labelled)
     known = found.findings + attention.findings(page.text, found.bindings, sheets)
     known += rules.findings(page.text, found.bindings, sheets, known)
     return [_claim(page, finding) for finding in _once(known)]

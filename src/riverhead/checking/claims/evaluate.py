@@ -295,7 +295,7 @@ _LISTED: dict[str, Callable[[Value, Reading], Value]] = {
     "var": _vectors(_variance),
     "std": _vectors(lambda items, reading: scalars.sqrt(_variance(items, reading))),
     "layernorm": _vectors(_layer_norm),
-    "norm": _vectors(_norm),
+    "norm": lambda item, reading: _vectors(_norm)(item if isinstance(item, tuple) else (item,), reading),
     "max": _vectors(_extreme(scalars.maximum)),
     "min": _vectors(_extreme(scalars.minimum)),
     "dot": _pair(dot),

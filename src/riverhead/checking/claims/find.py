@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from riverhead.checking.claims.claim import Finding, Truth
 from riverhead.checking.claims.expression import Binding, Expression, Items, Name, Number, Operation
 from riverhead.checking.claims.judge import Link, is_literal, judge, walk
-from riverhead.checking.claims.notation import FILLER, JOINS, canonical
+from riverhead.checking.claims.notation import FILLER, JOINS, SUPPOSED, canonical
 from riverhead.checking.claims.parse import Parser, is_word
 from riverhead.checking.claims.tokens import decimal_comma, tokens
+from riverhead.checking.claims.unspoken import softmax_below
 
 __all__ = ["Chain", "Page", "find"]
 
 MAX_GLOSS = 5  # words between a sum and its relation: "× 12 including biases ="
-MAX_BELOW = 120  # characters between scores and the weights that are only called their softmax
-SCORES = re.compile(r"score|scaled|logit|\b[zs]\b|raw", re.IGNORECASE)
-DIVISORS = (1, *(d**0.5 for d in (2, 3, 4, 8, 16, 32, 64, 128, 256, 512)), 0.5, 2, 4, 8, 10)
+SUMS = frozenset(("sum", "sums", "summing", "adds", "add", "up", "total", "which", "they", "to"))
+MAX_FAR = 1500  # characters after which x may be another x; a name like q_bank keeps its value
 MAX_ROW = 32  # expressions parted by commas that are looked back at
 MAX_LABEL = 80  # characters before a relation that may name what is bound
-_STARTS = frozenset(("number", "name", "open"))
+_STARTS = frozenset(("number", "name", "open", "bar"))
 _SAY = ("say", "=")
 
 
@@ -43,22 +43,23 @@ class Page:
     names: dict[str, Expression] = field(default_factory=dict)
 
 
-def find(text: str) -> Page:
-    """Return what ``text`` claims and binds, in its order.
+def find(text: str, names: Mapping[str, Expression] = MappingProxyType({})) -> Page:
+    """Return what ``text`` claims and binds, in its order; ``names`` hold until it binds them anew.
 
     >>> [finding.verdict.value for finding in find("q = (2, 1), k = (2, 0), q · k = 4, q · k = 5").findings]
     ['true', 'false']
     """
-    return _Finder(text).page()
+    return _Finder(text, names).page()
 
 
 class _Finder:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, names: Mapping[str, Expression]) -> None:
         self.text = text
         self.tokens = tokens(text)
         self.parser = Parser(self.tokens, decimal_comma(text))
-        self.found = Page()
+        self.found = Page(names=dict(names))
         self.row: list[Expression] = []
+        self.given: dict[str, int] = {}  # where each name got its value
         self.last: Chain | None = None  # what a line that begins with "=" goes on from
 
     def page(self) -> Page:
@@ -71,19 +72,31 @@ class _Finder:
             chain, behind = None, at
             if kind == "relation" and self.last is not None:
                 chain, behind = self._chain(self.last, at)
-            elif kind in _STARTS or (kind == "operator" and self.tokens[at].text == "-"):
+            elif kind in _STARTS or self._minus(at):
                 side, behind = self.parser.read(at)
                 if side is not None:
                     self._listed(side, at)
                     chain, behind = self._chain(Chain([side]), behind)
-                    if at and self.tokens[at - 1].kind == "operator":
+                    if at and self.tokens[at - 1].kind == "operator" and not self._bullet(at - 1):
                         chain.weak.add(0)  # what the operator goes on from is not known
             if chain is None or behind <= at:
                 self.last, at = None, at + 1
                 continue
             self._take(chain, at)
+            if is_literal(chain.sides[-1]):
+                behind = self._total(chain.sides[-1], behind)
             self.last, at = chain, behind
         return self.found
+
+    def _minus(self, at: int) -> bool:
+        return self.tokens[at].kind == "operator" and self.tokens[at].text == "-" and not self._bullet(at)
+
+    def _bullet(self, at: int) -> bool:
+        """Whether a sign begins a line and a space is behind it, as the items of a list do."""
+        first = at == 0 or self.tokens[at - 1].kind == "line"
+        return (
+            first and self.tokens[at + 1 : at + 2] != [] and self.tokens[at + 1].start > self.tokens[at].end
+        )
 
     def _chain(self, chain: Chain, at: int) -> tuple[Chain, int]:
         """Follow the relations from token ``at`` on as far as both their sides are expressions."""
@@ -113,16 +126,21 @@ class _Finder:
     def _relation(self, at: int, left: Expression) -> int:
         """The token of the relation behind an expression, −1 where there is none."""
         step = at if isinstance(left, Name) else self._over_words(at)
+        if step > at and not self._spaced(step):
+            return -1  # prec=10
         lines = 0
         while self.parser.kind(step) == "line" and lines < 4:
             step, lines = step + 1, lines + 1
         kind = self.parser.kind(step)
         if kind == "relation":
-            return step
+            return -1 if step > at + lines and self.tokens[step].text == "→" else step
         if kind == "said" and not lines and self.tokens[step].text in _SAY:
             equal = self.tokens[step].text == "="
             return step if isinstance(left, Operation) or (equal and isinstance(left, Number)) else -1
         return -1
+
+    def _spaced(self, at: int) -> bool:
+        return self.tokens[at].start > self.tokens[at - 1].end
 
     def _over_words(self, at: int) -> int:
         """Behind the words between an expression and its relation, if they are few."""
@@ -210,6 +228,26 @@ class _Finder:
             self.found.findings += checked or findings[-1:]
         self._bind(chain, at)
 
+    def _total(self, items: Expression, at: int) -> int:
+        """Judge a list that is said to sum to a number, "[0.7, 0.3] (sums to 1.0)"; the token behind it."""
+        step = at + 1 if self.parser.kinds[at] == "open" else at
+        words = 0
+        while self.parser.kinds[step] == "name" and words < 4 and self.tokens[step].text.lower() in SUMS:
+            step, words = step + 1, words + 1
+        if not words or self.tokens[step - 1].text != "to":
+            return at
+        if not isinstance(items, Items):
+            if len(self.row) < 2 or self.row[-1] is not items:
+                return at
+            items = Items(tuple(self.row), self.row[0].start, items.end)
+        total, behind = self.parser.read(step)
+        if not isinstance(total, Number):
+            return at
+        claim = Operation("sum", (items,), items.start, items.end)
+        finding = judge(Link(claim, total, "=", items.start, total.end), self.found.names)
+        self.found.findings += [finding] if finding is not None else []
+        return behind
+
     def _judged(self, chain: Chain) -> list[Finding]:
         findings = []
         sides, names = chain.sides, self.found.names
@@ -224,9 +262,17 @@ class _Finder:
             finding = judge(Link(left, right, relation, left.start, right.end), names)
             if finding is None or finding.verdict is Truth.FALSE:
                 finding = self._by_earlier(sides[:i], right, relation, finding, left)
-            if finding is not None and not (i in chain.weak and finding.verdict is Truth.FALSE):
+            if i + 1 < len(chain.relations) and chain.relations[i + 1] == "→" and is_literal(sides[i + 2]):
+                continue  # = 22 → 31 tells of a change
+            weak = i in chain.weak or self._far(left) or self._far(right)
+            if finding is not None and not (weak and finding.verdict is Truth.FALSE):
                 findings.append(finding)
         return findings
+
+    def _far(self, side: Expression) -> bool:
+        """Whether a side uses a name of one letter that was given its value long before."""
+        names = (part for part in walk(side) if isinstance(part, Name) and len(part.text) == 1)
+        return any(name.start - self.given.get(name.text, name.start) > MAX_FAR for name in names)
 
     def _by_earlier(
         self,
@@ -261,14 +307,17 @@ class _Finder:
             self._keep(name, self._words_before(first.start) + self.text[first.start : first.end], literal)
         if isinstance(first, Name) and chain.relations:
             value = literal if literal is not None else last
-            if not any(isinstance(part, Name) and part.text != "e" for part in walk(value)):
+            supposed = at > 0 and self.tokens[at - 1].text.lower() in SUPPOSED
+            if not supposed and not any(isinstance(part, Name) and part.text != "e" for part in walk(value)):
                 self.found.names[first.text] = value
+                self.given[first.text] = value.end
 
     def _keep(self, name: str, label: str, value: Expression) -> None:
         if not isinstance(value, (Number, Items)):
             return
-        if isinstance(value, Items) and "softmax" in name.lower():
-            self.found.findings += softmax_below(self.found.bindings, value)
+        if isinstance(value, Items) and self.found.bindings:
+            finding = softmax_below(self.found.bindings[-1], label, value)
+            self.found.findings += [finding] if finding is not None else []
         self.found.bindings.append(Binding(name, label, value, value.start, value.end))
 
     def _words_before(self, start: int) -> str:
@@ -285,35 +334,3 @@ class _Finder:
 
 def _has_point(item: Expression) -> bool:
     return any(isinstance(part, Number) and part.half for part in walk(item))
-
-
-def softmax_below(bindings: list[Binding], weights: Items) -> Iterator[Finding]:
-    """Judge weights that are only called softmax against the scores right above them.
-
-    "scores: [2, 1]" and below it "softmax: [0.73, 0.27]": what divides the scores may stand elsewhere on the
-    page, and a usual scale that gives the weights is believed.
-    """
-    scores = bindings[-1] if bindings else None
-    if scores is None or not isinstance(scores.value, Items) or not SCORES.search(scores.label):
-        return
-    near = 0 < weights.start - scores.end < MAX_BELOW
-    if not near or len(scores.value.items) != len(weights.items) or _nested(scores.value) or _nested(weights):
-        return
-    findings = []
-    for divisor in DIVISORS:
-        scale = Number(divisor, 0.0, str(divisor), scores.start, scores.start)
-        scaled = (
-            Operation("/", (scores.value, scale), scores.start, scores.end) if divisor != 1 else scores.value
-        )
-        claim = Operation("softmax", (scaled,), scores.start, scores.end)
-        finding = judge(Link(claim, weights, "=", weights.start, weights.end), {})
-        if finding is not None and finding.verdict is Truth.TRUE:
-            yield finding
-            return
-        findings.append(finding)
-    if findings[0] is not None and findings[0].verdict is Truth.FALSE:
-        yield findings[0]
-
-
-def _nested(items: Items) -> bool:
-    return any(isinstance(item, Items) for item in items.items)

@@ -20,6 +20,8 @@ from riverhead.numbers.interval import slack
 
 __all__ = ["Link", "Print", "is_literal", "judge", "matches", "prints"]
 
+SMALLEST_COUNT = 1000  # bytes and numbers from here on are said in K, M and G
+
 EXACT, ROUNDED, CARRIED = "exact", "rounded", "carried"
 _RANKS = {EXACT: 0, ROUNDED: 1, CARRIED: 2}
 
@@ -152,7 +154,10 @@ class _Judge:
         if not (isinstance(left, Number) and isinstance(right, Number)) or self.link.relation not in "=≈≠":
             return False
         units = [UNITS.get(side.unit, (1, 1)) for side in (left, right)]
-        return left.unit != right.unit and any(unit != (1, 1) for unit in units)
+        if left.unit == right.unit or all(unit == (1, 1) for unit in units):
+            return False
+        plain = next((side for side in (left, right) if not side.unit), None)
+        return plain is None or abs(plain.value) <= 1 or abs(plain.value) >= SMALLEST_COUNT
 
     def _target(self) -> float:
         if self.printed is None:
@@ -287,9 +292,9 @@ def walk(expression: Expression) -> Iterator[Expression]:
 def _sum_half(expression: Expression) -> float:
     """Of a sum of decimals, half a unit of the coarsest: a sum has no fewer places than its terms. Else 0."""
     parts = list(walk(expression))
-    if any(isinstance(part, Operation) and part.what not in ("+", "-", "neg") for part in parts):
+    if any(isinstance(part, Operation) and part.what not in ("+", "-", "neg", "sum") for part in parts):
         return 0.0
-    if not all(isinstance(part, (Operation, Number)) for part in parts):
+    if any(isinstance(part, Name) for part in parts):
         return 0.0
     return max((part.half for part in parts if isinstance(part, Number) and not part.unit), default=0.0)
 
@@ -342,18 +347,23 @@ def _pairs(left: Value, right: Value) -> Iterator[tuple[Scalar, Scalar]]:
 
 def _equal(a: Scalar, b: Scalar) -> bool:
     left, right = scalars.center(a), scalars.center(b)
-    return left == right or abs(left - right) <= slack(max(abs(left), abs(right)))
+    return left == right or abs(left - right) <= _noise(left, right)
 
 
 def _how(value: Scalar, printed: Print, tight: float) -> str:
     exact, shown = scalars.center(value), printed.value * printed.factor
     if exact == shown:
         return EXACT
-    off = abs(exact - shown)
-    if off <= slack(exact):
+    off, noise = abs(exact - shown), _noise(exact, shown)
+    if off <= noise:
         return EXACT
     half = min(printed.half, tight) if tight else printed.half
-    return ROUNDED if off <= half * printed.factor + slack(exact) else ""
+    return ROUNDED if off <= half * printed.factor + noise else ""
+
+
+def _noise(a: float, b: float) -> float:
+    """How far float64 may have moved two numbers apart: not at all, where both are integers."""
+    return 0.0 if isinstance(a, int) and isinstance(b, int) else slack(max(abs(a), abs(b)))
 
 
 def _found(value: Value, factor: float) -> Found:

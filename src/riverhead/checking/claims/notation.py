@@ -12,7 +12,9 @@ __all__ = [
     "JOINS",
     "OPERATORS",
     "RELATIONS",
+    "SAID",
     "SUPERSCRIPTS",
+    "SUPPOSED",
     "UNITS",
     "WRAPPERS",
     "canonical",
@@ -62,6 +64,9 @@ WRAPPERS = (  # LaTeX that changes only the looks of its argument
 FILLER = frozenset(  # words between a relation and its result
     ("only", "about", "approximately", "approx", "roughly", "around", "nearly", "almost", "just", "exactly")
 )  # fmt: skip
+SUPPOSED = frozenset(
+    ("if", "when", "either", "unless", "whether", "suppose", "unlike")
+)  # before a name's value
 JOINS = frozenset(  # words that begin another thought: what stands behind them belongs to no sum before
     ("and", "or", "so", "then", "but", "where", "if", "thus", "while", "when", "for", "because", "hence",
      "with", "to", "und", "et", "y", "e", "o")
@@ -78,6 +83,7 @@ UNITS: dict[str, tuple[float, float]] = {  # as written: its factor, read as dec
     **{f"{letter}i{byte}": (1024**n, 1024**n) for letter, n in _K.items() for byte in ("B", "o")},
     "k": (1e3, 1e3), "kB": (1e3, 1024), "ko": (1e3, 1024), "kb": (1e3, 1024),
     "mb": (1e6, 2**20), "gb": (1e9, 2**30),
+    **{f"{letter}bytes": (1000**n, 1024**n) for letter, n in {"k": 1, **_K}.items()},
 }  # fmt: skip
 
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺·⋅", "0123456789-+..")

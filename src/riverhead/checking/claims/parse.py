@@ -14,6 +14,7 @@ from riverhead.errors import InputError
 __all__ = ["Parser", "expression", "is_word"]
 
 DEEPEST = 60  # brackets, roots and signs within each other; beyond, what is written is no article's sum
+MOST_TENS = 300  # the powers of ten that float64 has
 IMPLICIT = 3  # 2√2, (a)(b), 0.5 [1, 2]: tighter than / , looser than ^
 _BINDS = {name: power for name, power in OPERATORS.values() if name}
 _PAIRS = {"(": ")", "[": "]", "{": "}", "（": "）", "［": "］"}
@@ -54,7 +55,7 @@ class Parser:
             right, after = self._binary(behind, power if sign == "^" else power + 1, inside)
             if right is None:
                 break
-            left, at = Operation(sign, (left, right), left.start, right.end), after
+            left, at = _scientific(left, right, sign), after
         return left, at
 
     def _operator(self, at: int, left: Expression, inside: bool) -> tuple[str, int, int]:
@@ -97,19 +98,15 @@ class Parser:
         if self.kinds[behind] == "open" and self.page[behind].text == "(" and self._words(behind):
             behind = self.closing(behind) + 1
         words = 0
-        while self.kinds[behind] == "name" and words < 4 and is_word(self.page[behind].text):
+        while self._word(behind) and words < 4:
             word = self.page[behind].text.lower()
             if word in FUNCTIONS or word in JOINS or word in ("e", "π"):
                 return at
             behind, words = behind + 1, words + 1
-        if (
-            self.kinds[behind] == "operator"
-            and self.page[behind].text == "/"
-            and self.kinds[behind + 1] == "name"
-        ):
-            behind += 2  # 2 bytes/number × 4
-        goes_on = self.kinds[behind] == "operator" and self.page[behind].end - self.page[behind].start < 8
-        return behind if goes_on and self._spaced(behind) else at
+        per = words and self.kinds[behind] == "operator" and self.page[behind].text == "/"
+        if per and self.kinds[behind + 1] == "name" and self.page[behind].start == self.page[behind - 1].end:
+            behind += 2  # 48 tokens/s × 60
+        return behind if self.kinds[behind] == "operator" and self._spaced(behind) else at
 
     def _begins(self, at: int) -> bool:
         """Whether a minus behind a word is the sign of a number: scores −2 + 2 = 0."""
@@ -134,13 +131,20 @@ class Parser:
             return False
         tight = token.start == before.end
         if token.kind == "open":
+            if token.text[0] == "\\" and before.kind == "number":
+                return True
             if token.text in "{⟨" or before.kind not in ("close", "number"):
                 return False
-            return tight or token.text in "[［" or (before.kind == "close" and self.kinds[at + 1] == "number")
+            if token.text in "[［" or tight:
+                return True
+            numbers = self.kinds[at + 1] == "number" and self.closing(at) > 0
+            return numbers and (before.kind == "close" or self.kinds[self.closing(at) + 1] == "operator")
         if token.kind == "name":
             called = FUNCTIONS.get(_function(token.text), "")
             if before.kind == "number" or isinstance(left, Number):
-                return tight or called in ("sqrt", "/", "exp")
+                alone = len(token.text) == 1 and self.kinds[at + 1] in ("operator", "power")
+                plain = (tight or alone) and not is_word(token.text)
+                return plain or called in ("sqrt", "/", "exp")
             return (
                 len(token.text) <= 3
                 and len(before.text) <= 3
@@ -202,7 +206,23 @@ class Parser:
             return self._bracket(at)
         if kind == "name":
             return self._named(at, inside)
+        if kind == "bar":
+            return self._between_bars(at)
         return None, at
+
+    def _between_bars(self, at: int) -> tuple[Expression | None, int]:
+        """|−4.5| or ‖(3, 4)‖, where a sum or a relation goes on behind it (a table has bars, too)."""
+        apart = not self.kinds[at + 1] or self.page[at + 1].start > self.page[at].end
+        if self._depth >= DEEPEST or apart:
+            return None, at
+        self._depth += 1
+        inner, end = self._binary(at + 1, 0, False)
+        self._depth -= 1
+        if inner is None or self.kinds[end] != "bar" or self.page[end].start > self.page[end - 1].end:
+            return None, at
+        if self.kinds[end + 1] not in ("relation", "operator", "close", "power"):
+            return None, at
+        return Operation("norm", (inner,), self.page[at].start, self.page[end].end), end + 1
 
     def _number(self, at: int) -> tuple[Expression | None, int]:
         token = self.page[at]
@@ -253,11 +273,7 @@ class Parser:
         self._depth += 1
         try:
             if function == "/":
-                top, behind = self._bracket(behind) if self.kinds[behind] == "open" else (None, behind)
-                below, behind = self._bracket(behind) if self.kinds[behind] == "open" else (None, behind)
-                if top is None or below is None:
-                    return None, at
-                return Operation("/", (top, below), token.start, below.end), behind
+                return self._fraction(at)
             if self.kinds[behind] == "open":
                 bracket = self.page[behind].text
                 arguments, behind = self._bracket(behind)
@@ -273,6 +289,19 @@ class Parser:
             return None, at
         finally:
             self._depth -= 1
+
+    def _fraction(self, at: int) -> tuple[Expression | None, int]:
+        token, behind = self.page[at], at + 1
+        digits = self.page[behind].text if self.kinds[behind] == "number" else ""
+        if len(digits) == 2 and digits.isdecimal():  # \\frac12
+            start = self.page[behind].start
+            top, below = (Number(int(d), 0.0, d, start + i, start + i + 1) for i, d in enumerate(digits))
+            return Operation("/", (top, below), token.start, below.end), behind + 1
+        over, behind = self._bracket(behind) if self.kinds[behind] == "open" else (None, behind)
+        under, behind = self._bracket(behind) if self.kinds[behind] == "open" else (None, behind)
+        if over is None or under is None:
+            return None, at
+        return Operation("/", (over, under), token.start, under.end), behind
 
     def _bracket(self, at: int) -> tuple[Expression | None, int]:
         if at not in self._brackets:
@@ -387,9 +416,30 @@ def _closing(page: Sequence[Token]) -> dict[int, int]:
     return partner
 
 
+def _scientific(left: Expression, right: Expression, sign: str) -> Expression:
+    """The operation, or the one number that 1.07 × 10⁹ writes."""
+    done = Operation(sign, (left, right), left.start, right.end)
+    if sign != "*" or not (isinstance(right, Operation) and right.what == "^"):
+        return done
+    number = left.args[0] if isinstance(left, Operation) and left.what == "neg" else left
+    ten, power = right.args
+    down = isinstance(power, Operation) and power.what == "neg"
+    power = power.args[0] if isinstance(power, Operation) else power
+    tens = isinstance(ten, Number) and ten.text == "10" and not ten.unit
+    if not (tens and isinstance(number, Number) and isinstance(power, Number) and not number.unit):
+        return done
+    if power.half or not isinstance(power.value, int) or abs(power.value) > MOST_TENS or not number.half:
+        return done
+    exponent = -power.value if down else power.value
+    scale = 10.0**exponent
+    text = f"{number.text}e{exponent}"
+    folded = replace(number, value=number.value * scale, half=number.half * scale, text=text, end=right.end)
+    return folded if number is left else Operation("neg", (folded,), left.start, right.end)
+
+
 def is_word(text: str) -> bool:
     """Say whether a name is a word, not a symbol: "heads", not "h"."""
-    return len(text) > 1 and text.isalpha()
+    return text.isalpha() and (len(text) > 1 or text > "\u3000" or text == "s")
 
 
 def _function(name: str) -> str:

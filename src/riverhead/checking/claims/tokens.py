@@ -95,6 +95,7 @@ _GROUPED = (
     r"\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d{1,3}(?:\{,\}\d{3})+(?!\d)(?:\.\d+)?"
     r"|\d{1,3}(?:[ ],[ ]\d{3})+(?!\d)|\d{1,3}(?:[\u00a0\u202f\u2009']\d{3})+(?!\d)(?:\.\d+)?"
     r"|\d{1,3}(?:_\d{3})+(?!\d)|(?<=[=≈×*·÷+/][ ])\d{1,3}(?:[ ]\d{3})+(?![\d.,])|0,\d+(?![\d,.])"
+    r"|\d{1,3}(?:[ ]\d{3})+(?=[ ][=≈×·*÷/+])|\d{1,3}(?:\.\d{3}){2,}(?![\d.])"
 )
 _COMMA = r"\d{1,3}(?:[.\u00a0\u202f\u2009 ]\d{3})+(?:,\d+)?(?![\d.])|\d+,\d+(?:[eE][-+−]?\d+(?![\w.]))?"
 _LONG_UNITS = "|".join(sorted((re.escape(u) for u in UNITS if len(u) > 1), key=len, reverse=True))
@@ -106,6 +107,7 @@ _UNIT = re.compile(
 _PATTERN = r"""
   (?P<line> [ \t│┃║]*(?:\r\n?|[\n\u2028\u2029\x0b\x0c\x85]) )
 | (?P<space> [ \t\u00a0\u2009\u202f\u3000\u200b\ufeff]+ | (?:\#|//|--|;;)[ \t]*(?=→|->|=|≈|⇒) )
+| (?P<word> 0[xX][0-9a-fA-F]+(?!\w) | (?!\d{1,3}(?:\.\d{3}){2,}(?![\d.]))\d+(?:\.\d+){2,} )
 | (?P<number> (?=[\d.])(?:(?<![\w.])(?:%(grouped)s) | %(number)s) )
 | (?P<separator> [,;，；、] | &(?!\s*(?:=|≈|\\approx|\\simeq|\\to|\\rightarrow)) )
 | (?P<open> [(\[{（［⟨] ) | (?P<close> [)\]}）］⟩] )
@@ -122,15 +124,16 @@ _PATTERN = r"""
               | [%(cjk)s]+ | ∞ | %(letter)s(?:%(body)s|[\u0300-\u036f])* ) (?:%(sub)s)* )
 | (?P<call> \\{1,2}(?:%(calls)s)(?![A-Za-z]) | √ )
 | (?P<command> \\{1,4}(?:%(commands)s)(?![A-Za-z]) )
+| (?P<bar> ‖|\\\||\||\\[lr]?[vV]ert(?![A-Za-z]) )
 | (?P<skip> \$+|`+|[│┃║]+|\\{1,2}(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|q?quad|limits)(?![A-Za-z])
           |\\{1,2}(?:label|color|textcolor|tag)\{[^{}\n]*\}|\\[,;!:>]|\\\\\[[\d.]+(?:pt|em|ex)\]|\\[()\[\]]
-          |%(wrap)s|\\[ ]|~(?=[\d.])|&(?=\s*(?:=|≈|\\approx|\\simeq|\\to|\\rightarrow))|\\nonumber )
-| (?P<row> \\\\(?![A-Za-z]) )
+          |%(wrap)s|~(?=[\d.])|&(?=\s*(?:=|≈|\\approx|\\simeq|\\to|\\rightarrow))|\\nonumber )
+| (?P<row> \\\\(?![A-Za-z]) ) | (?P<spacing> \\[ ] )
 | (?P<power> [⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺][⁰¹²³⁴⁵⁶⁷⁸⁹·⋅]* )
 | (?P<star> \*+ )
 | (?P<relation> :=|[-=]{1,2}>|!=|~=|=~|={1,2}(?!=)|[≈≃≅≒≐∼∽→⇒⟶⟹➜➔≠≡＝]|~(?=\s) )
 | (?P<power_sign> \^ )
-| (?P<word> \S )
+| (?P<other> \S )
 """
 
 
@@ -155,7 +158,7 @@ _DECIMAL_COMMA = re.compile(r"(?<![\w,.(\[])(?:0,\d+|\d+,\d{1,2})(?![\d,]|[ ]*[)
 _DECIMAL_POINT = re.compile(r"(?<![\w.])\d+\.\d+(?![\d.])")
 _OPERATORS = {sign: name for sign, (name, _) in OPERATORS.items()} | {"X": "*"}
 _RELATIONS = RELATIONS | {"~": "≈"}
-_BEHIND_SENTENCE = " \r\n\"'”)*_`"
+_GOES_BEHIND = re.compile(r"[^\s\"'”)*_`]|[ ][-+*/×·−÷=≈]")  # behind "2." where no sentence ends
 _OPERANDS = frozenset(("number", "unit", "name", "close", "transposed", "power"))
 _KINDS = {
     "space": "",
@@ -165,6 +168,7 @@ _KINDS = {
     "times": "operator",
     "row": "separator",
     "power_sign": "operator",
+    "other": "word",
 }
 
 
@@ -188,14 +192,12 @@ class _Cutter:
     def __init__(self, text: str) -> None:
         self.text = text
         self.found: list[Token] = []
-        self.lists: list[
-            bool
-        ] = []  # of each open bracket: does a comma without a space part two items in it?
+        self.lists: list[str] = []  # of each open bracket: "list", where 1,000 is two items, "matrix" or ""
         self.free = _COMMAS if decimal_comma(text) else _POINTS
         self.handlers: dict[str, Callable[[str, int, int], int]] = {
             "line": self._line, "star": self._star, "open": self._open, "matrix": self._matrix,
             "close": self._close, "operator": self._operator, "relation": self._relation, "said": self._said,
-            "command": self._command, "number": self._number,
+            "command": self._command, "spacing": self._spacing, "number": self._number,
         }  # fmt: skip
 
     def cut(self) -> list[Token]:
@@ -229,7 +231,7 @@ class _Cutter:
         return self._keep("line", sign, start, end)
 
     def _number(self, sign: str, start: int, end: int) -> int:
-        if sign[-1] == "." and not self.lists and not self.text[end : end + 1].strip(_BEHIND_SENTENCE):
+        if sign[-1] == "." and not self.lists and not _GOES_BEHIND.match(self.text, end):
             sign, end = sign[:-1], end - 1
         self._keep("number", sign, start, end)
         unit = _UNIT.match(self.text, end)
@@ -239,11 +241,11 @@ class _Cutter:
         return self._keep("unit", "°" if "circ" in written else written, end, unit.end())
 
     def _open(self, sign: str, start: int, end: int) -> int:
-        self.lists.append(sign in "[［" or _TUPLE.match(self.text, start) is not None)
+        self.lists.append("list" if sign in "[［" or _TUPLE.match(self.text, start) else "")
         return self._keep("open", sign, start, end)
 
     def _matrix(self, sign: str, start: int, end: int) -> int:
-        self.lists.append(True)
+        self.lists.append("matrix")
         return self._keep("open", sign, start, end)
 
     def _close(self, sign: str, start: int, end: int) -> int:
@@ -251,8 +253,17 @@ class _Cutter:
             self.lists.pop()
         return self._keep("close", sign, start, end)
 
+    def _spacing(self, sign: str, start: int, end: int) -> int:
+        """A backslash and a space: LaTeX's space, or a matrix's row that has lost its second backslash."""
+        row = self.lists and self.lists[-1] == "matrix"
+        return self._keep("separator", "\\\\", start, end) if row else end
+
     def _operator(self, sign: str, start: int, end: int) -> int:
         before, after = self.text[start - 1 : start], self.text[end : end + 1]
+        if sign == "–" and before.isdigit() and after.isdigit():
+            return self._keep("word", sign, start, end)  # 3–5 is a range
+        if sign == "/" and after in "/*" and after and (not self.found or self.found[-1].kind == "line"):
+            return end + 1  # a comment
         if sign == "-" and not self.lists and before.isdigit() and after.isalpha():
             return self._keep("word", sign, start, end)  # 16-bit
         return self._keep("operator", _OPERATORS.get(sign, sign), start, end)
