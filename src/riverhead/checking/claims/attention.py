@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,20 +11,23 @@ from functools import partial
 import numpy as np
 
 from riverhead.checking.claims.blocks import Block, Bools, Floats, blocks
+from riverhead.checking.claims.carried import Carried
 from riverhead.checking.claims.claim import Finding, Found, Truth
-from riverhead.checking.claims.examples import MOST, Example, examples
+from riverhead.checking.claims.examples import MOST, MOST_RESULTS, Example, examples
 from riverhead.checking.claims.expression import Binding
 from riverhead.checking.claims.mistakes import Case, causes
 from riverhead.checking.claims.placing import Place, places
-from riverhead.checking.claims.recompute import CHAIN, Inputs, Spans, Stages, Way, carry, recompute
+from riverhead.checking.claims.recompute import CHAIN, Inputs, Stages, Way, recompute
 from riverhead.checking.claims.tables import Labelled, Table, labelled
-from riverhead.checking.claims.ways import ways
+from riverhead.checking.claims.ways import Said, ways
 
 __all__ = ["findings"]
 
+EARLIER = 3  # examples that a result may be of instead
 NEAR = 4000  # characters between inputs and a result that is taken for theirs though nothing of it fits
-FROM = ("weights", "exp", "scaled", "dots")  # what a stage is carried from, the nearest first
 _PLAIN = {"masked dots": "dots", "unmasked": "scaled", "shifted exp": "exp"}  # which lead on as another does
+_ORDER = {stage: step for step, stage in enumerate((*CHAIN[:3], "sum", *CHAIN[3:]))}
+CLOSELY = 4  # ways that are judged to the last digit
 _OTHERWISE = re.compile(  # what may stand between inputs and a result that does not follow from them alone
     r"multi-?head|concat|residual|dropout|layer ?norm|positional|rotary|\brope\b|alibi|\bbias|sigmoid|relu"
     r"|W_?\{?[oO]\b|^#{1,6} |\b(?:example|case|test|exercise|problem|head|layer|part)\s*#?\d+\b"
@@ -36,9 +40,28 @@ _OTHERWISE = re.compile(  # what may stand between inputs and a result that does
 class _Worked:
     """An example worked out one way, and where each of its results fits best."""
 
+    inputs: Inputs
     way: Way
     stages: Stages
     placed: list[tuple[Block, Place]]
+    cases: list[tuple[Case, Place]] = field(default_factory=list)
+
+    @property
+    def n_false(self) -> int:
+        """Numbers that no rounding explains."""
+        return sum(int((~case.held).sum()) for case, _ in self.cases)
+
+    def judge(self) -> None:
+        """Say of every number whether it is right, by the stages: later ones may follow from earlier ones."""
+        given = self.inputs.transposed() if self.way.columns else self.inputs
+        carried, misled = Carried(given, self.way), Carried(given, self.way)
+        for block, place in sorted(self.placed, key=lambda pair: _ORDER[_stage(pair[1])]):
+            held = _held(block, place, carried)
+            follows = held if held.all() else _held(block, place, misled)
+            kept = carried if held.all() else misled
+            kept.keep(_stage(place), place.query, *_reach(block, place))
+            case = Case(block, place.exact, held, follows, place.stage, place.query, given, self.way)
+            self.cases.append((case, place))
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -54,67 +77,6 @@ class _Worked:
         return 2 * self.rank[1] > sum(place.fits.size for _, place in self.placed)
 
 
-@dataclass(slots=True, eq=False)
-class _Carried:
-    """Printed rows that are not false: what later stages may have been worked out from."""
-
-    inputs: Inputs
-    way: Way
-    rows: dict[tuple[str, int], list[Spans]] = field(default_factory=dict)
-
-    def keep(self, stage: str, query: int, low: Floats, high: Floats) -> None:
-        for step, (least, most) in enumerate(zip(low, high, strict=True)):
-            self.rows.setdefault((stage, query + step), []).append(Spans(least, most))
-
-    def reaches(self, stage: str, query: int, low: Floats, high: Floats) -> Bools:
-        """Say which numbers of one row, from ``low`` to ``high``, follow from what is printed before them."""
-        met = np.zeros(low.shape, dtype=bool)
-        if stage == "sum":
-            for row in self.rows.get(("exp", query), []) + self._from("scaled", "exp", query):
-                met |= Spans(row.low.sum(keepdims=True), row.high.sum(keepdims=True)).meets(low, high)
-            return met
-        for source in FROM[FROM.index(stage) + 1 :] if stage in FROM else FROM:
-            for row in self._from(source, stage, query):
-                met |= row.meets(low, high)
-        if stage == "weights":
-            for row in self._divided(query):
-                met |= row.meets(low, high)
-        return met | self._from_inputs(stage, query).meets(low, high)
-
-    def _from(self, source: str, stage: str, query: int) -> list[Spans]:
-        carried = [
-            carry(row, source, stage, self.way, self.inputs, query)
-            for row in self.rows.get((source, query), [])
-        ]
-        return [row for row in carried if row is not None]
-
-    def _divided(self, query: int) -> list[Spans]:
-        """Printed exponentials over their printed sum."""
-        sums = self.rows.get(("sum", query), [])
-        exps = self.rows.get(("exp", query), [])
-        return [
-            Spans(one.low / total.high, one.high / total.low)
-            for one in exps
-            for total in sums
-            if total.low[0] > 0
-        ]
-
-    def _from_inputs(self, stage: str, query: int) -> Spans:
-        """What the inputs give where they are rounded themselves."""
-        given = self.inputs
-        corners = np.stack(
-            [
-                (given.q[query] + a * given.q_half[query]) * (given.k + b * given.k_half)
-                for a in (-1, 1)
-                for b in (-1, 1)
-            ]
-        )  # (4, T_k, d_k)
-        dots = Spans(corners.min(axis=0).sum(axis=-1), corners.max(axis=0).sum(axis=-1))
-        found = carry(dots, "dots", stage, self.way, given, query)
-        assert found is not None, "a stage is only reached where it was worked out"
-        return found
-
-
 def findings(text: str, bindings: Sequence[Binding], tables: Sequence[Table] = ()) -> list[Finding]:
     """Compare every printed score, exponential, weight and output with the attention of the printed inputs.
 
@@ -127,12 +89,16 @@ def findings(text: str, bindings: Sequence[Binding], tables: Sequence[Table] = (
     tabled = [one for table in tables for one in labelled(table)]
     read, beyond = examples(blocks([*named, *tabled]))
     found: list[Finding] = []
-    for number, example in enumerate(read):
-        earlier = read[max(0, number - 3) : number]
+    said = Said.by(text)
+    earlier: deque[_Worked] = deque(maxlen=EARLIER)
+    for example in read:
         found += _projections(example)
-        found += _results(text, example, earlier)
+        worked = _best(said, example.inputs, example.results)
+        if worked is not None:
+            found += _results(text, example, worked, earlier)
+            earlier.append(worked)
     if beyond is not None:
-        words = f"only the first {MOST} worked examples of a text are recomputed"
+        words = f"only {MOST} worked examples of a text are recomputed, and {MOST_RESULTS} results of each"
         found.append(Finding(beyond.start, beyond.end, Truth.UNCHECKED, cause=words))
     return found
 
@@ -146,49 +112,42 @@ def _projections(example: Example) -> list[Finding]:
     return found
 
 
-def _results(text: str, example: Example, earlier: list[Example]) -> list[Finding]:
-    if not example.results:
-        return []
-    worked = _best(text, example.inputs, example.results)
-    if worked is None:
-        return []
-    given = example.inputs.transposed() if worked.way.columns else example.inputs
-    carried, misled = _Carried(given, worked.way), _Carried(given, worked.way)
+def _results(text: str, example: Example, worked: _Worked, earlier: Sequence[_Worked]) -> list[Finding]:
+    """Everything printed of one example that is right, or surely is what it is taken for."""
     found: list[Finding] = []
-    order = {stage: step for step, stage in enumerate((*CHAIN[:3], "sum", *CHAIN[3:]))}
-    for block, place in sorted(worked.placed, key=lambda pair: order[_stage(pair[1])]):
-        held = _held(block, place, carried)
-        if not held.all() and not _accusable(text, example, worked, block, place, held):
-            continue
-        if not held.all() and _elsewhere(text, block, earlier):
-            continue
-        follows = held if held.all() else _held(block, place, misled)
-        kept = carried if held.all() else misled
-        kept.keep(_stage(place), place.query, *_reach(block, place))
-        case = Case(block, place.exact, held, follows, place.stage, place.query, given, worked.way)
-        found += _told(case, place.fits)
+    for case, place in worked.cases:
+        right = case.held.all()
+        if right or (_accusable(text, example, worked, case, place) and not _elsewhere(case.block, earlier)):
+            found += _told(case, place.fits)
     return found
 
 
-def _best(text: str, inputs: Inputs, results: list[Block]) -> _Worked | None:
-    """The way that fits best; the first, which is what the text says, where it fits as well as any."""
-    best: _Worked | None = None
-    for way in ways(text, inputs, [block.meaning.role for block in results]):
-        stages = recompute(inputs, way)
-        placed = []
-        for block in results:
-            found = places(block, stages, inputs, way.columns)
-            if found:
-                placed.append((block, max(found, key=partial(_rank, block))))
-        worked = _Worked(way, stages, placed)
-        if placed and (best is None or (worked.mostly and worked.rank > best.rank)):
-            best = worked
-        if len(placed) == len(results) and all(place.whole for _, place in placed):
-            break
-    return best
+def _best(said: Said, inputs: Inputs, results: list[Block]) -> _Worked | None:
+    """The way that leaves the fewest numbers false; the first, which is what the text says, of several."""
+    tried: list[_Worked] = []
+    for way in ways(said, inputs, [block.meaning.role for block in results]):
+        worked = _worked(inputs, way, results)
+        if worked.placed and (not tried or worked.mostly):
+            tried.append(worked)
+        if len(worked.placed) == len(results) and all(place.whole for _, place in worked.placed):
+            worked.judge()
+            return worked
+    best = sorted(tried, key=lambda worked: worked.rank, reverse=True)[:CLOSELY]
+    for worked in best:
+        worked.judge()
+    return min(best, key=lambda worked: worked.n_false, default=None)
 
 
-def _rank(block: Block, place: Place) -> tuple[int, float]:
+def _worked(inputs: Inputs, way: Way, results: list[Block]) -> _Worked:
+    stages = recompute(inputs, way)
+    placed = []
+    for block in results:
+        if found := places(block, stages, inputs, way.columns):
+            placed.append((block, max(found, key=partial(_rank, block))))
+    return _Worked(inputs, way, stages, placed)
+
+
+def _rank(block: Block, place: Place) -> tuple[int, int, float]:
     return place.rank(block)
 
 
@@ -205,13 +164,13 @@ def _reach(block: Block, place: Place) -> tuple[Floats, Floats]:
     return values - halves, values + halves
 
 
-def _held(block: Block, place: Place, carried: _Carried) -> Bools:
+def _held(block: Block, place: Place, carried: Carried) -> Bools:
     """Which numbers are right, of exact numbers or of rounded ones."""
     held = place.fits.copy()
     stage = _stage(place)
-    if held.all() or place.stage != stage:
+    if held.all() or place.stage.startswith("shifted"):
         return held
-    low, high = block.values - block.halves, block.values + block.halves
+    low, high = block.values - place.halves, block.values + place.halves
     if block.values.shape[1] != carried.inputs.q.shape[0] or stage != "sum":
         for row in range(len(held)):
             if not held[row].all():
@@ -219,13 +178,14 @@ def _held(block: Block, place: Place, carried: _Carried) -> Bools:
     return held
 
 
-def _accusable(text: str, example: Example, worked: _Worked, block: Block, place: Place, held: Bools) -> bool:
+def _accusable(text: str, example: Example, worked: _Worked, case: Case, place: Place) -> bool:
     """Whether a block that does not fit whole surely is what it was taken for.
 
     It is where enough of it fits; else where its name is clear, the row too, and it stands right behind the
     inputs or among other results that fit.
     """
-    right, of = int(held.sum()), held.size
+    block = case.block
+    right, of = int(case.held.sum()), case.held.size
     sure = block.meaning.sure and example.inputs.sure
     if not place.known:
         return 2 * right > of and (sure or of > 2)
@@ -248,13 +208,13 @@ def _follows(text: str, inputs: Inputs, block: Block) -> bool:
     return 0 <= block.start - inputs.end <= NEAR and not _OTHERWISE.search(between)
 
 
-def _elsewhere(text: str, block: Block, earlier: list[Example]) -> bool:
+def _elsewhere(block: Block, earlier: Sequence[_Worked]) -> bool:
     """Whether it is a result of one of the examples before."""
-    for example in earlier:
-        worked = _best(text, example.inputs, [block])
-        if worked is not None and worked.placed[0][1].whole:
-            return True
-    return False
+    return any(
+        place.whole
+        for worked in earlier
+        for place in places(block, worked.stages, worked.inputs, worked.way.columns)
+    )
 
 
 def _told(case: Case, fits: Bools) -> list[Finding]:

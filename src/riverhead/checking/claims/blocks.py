@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from riverhead.checking.claims.expression import Items, Number
+from riverhead.checking.claims.grids import literal
 from riverhead.checking.claims.roles import Meaning, meaning
 from riverhead.checking.claims.tables import Labelled
 from riverhead.core.border import Bools, Floats
@@ -69,8 +70,9 @@ def block(given: Labelled) -> Block | None:
     """Return a binding whose name means something in attention, or None."""
     binding, tokens = given.binding, given.tokens
     found = meaning(binding.name, binding.label)
-    rows = _rows(binding.value)
-    if found is None or rows is None:
+    value = None if found is None else literal(binding.value)
+    rows = None if value is None else _rows(value)
+    if found is None or value is None or rows is None:
         return None
     values = [[printed_value(number) for number in row] for row in rows]
     if any(value is None for row in values for value in row):
@@ -79,9 +81,9 @@ def block(given: Labelled) -> Block | None:
         found,
         binding.label,
         rows,
-        _depth(binding.value),
-        binding.value.start,
-        binding.value.end,
+        _depth(value),
+        value.start,
+        value.end,
         np.array(values, dtype=np.float64),
         _halves(rows),
         tokens if len(tokens) == len(rows) else (),

@@ -10,9 +10,10 @@ from riverhead.checking.claims.blocks import Block, Floats
 from riverhead.checking.claims.recompute import Inputs
 from riverhead.checking.claims.roles import INPUTS, RESULTS, Role
 
-__all__ = ["LONGEST", "MOST", "Example", "Projected", "examples"]
+__all__ = ["LONGEST", "MOST", "MOST_RESULTS", "Example", "Projected", "examples"]
 
 MOST = 200  # worked examples of one text
+MOST_RESULTS = 60  # of one example
 LONGEST = 64  # tokens, and width: no text has more in numbers to be checked by eye
 _PROJECTIONS = {Role.Q: Role.W_Q, Role.K: Role.W_K, Role.V: Role.W_V}
 
@@ -132,15 +133,16 @@ class _Reading:
             self.stale.add(head)
 
     def give(self, block: Block) -> bool:
-        """Put a result to its inputs; False where there are too many examples."""
+        """Put a result to its inputs; False where there are too many examples, or too many of its results."""
         head = block.meaning.token if block.meaning.token in self.readers else ""
         if head in self.stale:
             if len(self.found) == MOST:
                 return False
             self._work_out(head)
         example = self.current.get(head)
-        (example.results if example else self.early).append(block)
-        return True
+        results = example.results if example else self.early
+        results.append(block)
+        return example is None or len(results) <= MOST_RESULTS
 
     def end(self) -> None:
         """Put what stands before the only inputs to them."""
@@ -148,7 +150,7 @@ class _Reading:
             for head in sorted(self.stale):
                 self._work_out(head)
         if len(self.found) == 1:
-            self.found[0].results[:0] = self.early
+            self.found[0].results[:0] = self.early[:MOST_RESULTS]
 
     def _work_out(self, head: str) -> None:
         self.stale.discard(head)

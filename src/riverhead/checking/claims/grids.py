@@ -220,11 +220,13 @@ def _tabular(text: str) -> Iterator[Sheet]:
 
 def _latex_rows(text: str, start: int, end: int) -> Iterator[tuple[Cell, ...]]:
     start = text.find("\n", start, end) + 1 or end
-    for piece in re.finditer(r"(?:[^\\]|\\[^\\])+", text[start:end]):
-        bare = _LATEX_RULES.sub(lambda rule: " " * len(rule[0]), piece[0])
+    ends = [found.start() for found in re.finditer(r"\\\\", text[start:end])] + [end - start]
+    starts = [0, *(place + 2 for place in ends[:-1])]
+    for first, last in zip(starts, ends, strict=True):
+        bare = _LATEX_RULES.sub(lambda rule: " " * len(rule[0]), text[start + first : start + last])
         if "&" not in bare or bare.count("&") > WIDEST:
             continue
-        place = start + piece.start()
+        place = start + first
         row = []
         for part in bare.split("&"):
             lead = len(part) - len(part.lstrip())

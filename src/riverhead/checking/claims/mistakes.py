@@ -59,7 +59,7 @@ def _whole(case: Case) -> Iterator[str]:
     for words, tried in _mistakes(case):
         if tried.shape == case.exact.shape:
             told_apart = abs(tried - case.exact) > 2 * case.block.halves
-            if fitting(case.block, tried).all() and told_apart.any():
+            if fitting(case.block, tried, case.block.halves).all() and told_apart.any():
                 yield words
 
 
@@ -144,8 +144,8 @@ def _implied(case: Case) -> str:
         apart = abs(first - second) > 1e-12
         if case.held[row].all() or not apart.any():
             continue
-        implied = ((printed - second) / (first - second))[apart]
-        room = (halves / abs(first - second))[apart]
+        implied = (printed - second)[apart] / (first - second)[apart]
+        room = halves[apart] / abs(first - second)[apart]
         low, high = (implied - room).max(), (implied + room).min()
         if low <= high + 1e-12 and 0 <= implied.mean() <= 1 and not case.held[row].any():
             exact = float(weights[case.query + row, 0])

@@ -34,6 +34,7 @@ class Place:
     exact: Floats
     fits: Bools
     known: bool  # the row could be no other: the only one, named, or all of them
+    halves: Floats  # how far the printed digits reach here: 0 of integers that have to be equal
 
     @property
     def agreeing(self) -> int:
@@ -43,22 +44,20 @@ class Place:
     def whole(self) -> bool:
         return bool(self.fits.all())
 
-    def rank(self, block: Block) -> tuple[int, float]:
-        """The better, the larger: how many numbers fit, then how near the others are."""
+    def rank(self, block: Block) -> tuple[int, int, float]:
+        """The better, the larger: how many numbers fit, how soon the name says so, how near they are."""
+        surely, perhaps = _STAGES[block.meaning.role]
         with np.errstate(all="ignore"):
             off = abs(block.values - self.exact) / (1 + abs(self.exact))
-        return self.agreeing, -float(np.nan_to_num(off, nan=1e9, posinf=1e9).sum())
+        near = -float(np.nan_to_num(off, nan=1e9, posinf=1e9).sum())
+        return self.agreeing, -(*surely, *perhaps).index(self.stage), near
 
 
-def fitting(block: Block, exact: Floats, rounded: bool = True) -> Bools:
-    """Say of each printed number whether ``exact`` rounds to it; −1e9 stands for −∞.
-
-    Integers that are not ``rounded`` fit only what they equal.
-    """
+def fitting(block: Block, exact: Floats, halves: Floats) -> Bools:
+    """Say of each printed number whether it is ``exact`` within ``halves``; −1e9 stands for −∞."""
     with np.errstate(all="ignore"):
         off = abs(block.values - exact)
         edge = 1e-9 * np.where(np.isfinite(exact), np.maximum(1, abs(exact)), 0)
-        halves = block.halves if rounded or not block.whole else np.zeros_like(block.halves)
         near: Bools = np.isfinite(exact) & (off <= halves + edge)
     hidden = np.isneginf(exact) & (block.values <= HIDDEN)
     met: Bools = near | hidden
@@ -95,8 +94,9 @@ def _at(block: Block, stages: Stages, stage: str, inputs: Inputs, columns: bool)
 
 def _place(block: Block, stage: str, query: int, exact: Floats, known: bool) -> Place:
     open_name = block.meaning.role is Role.SCORES and stage not in ("dots", "masked dots")
-    rounded = block.meaning.sure and not open_name  # else 1 1 2 would be any scores between
-    return Place(stage, query, exact, fitting(block, exact, rounded), known)
+    equal = block.whole and (open_name or not block.meaning.sure)  # else 1 1 2 would be any scores between
+    halves = np.zeros_like(block.halves) if equal else block.halves
+    return Place(stage, query, exact, fitting(block, exact, halves), known, halves)
 
 
 def _query(block: Block, inputs: Inputs, n_queries: int) -> int | None:

@@ -102,17 +102,18 @@ class Spans:
 def carry(row: Spans, source: str, target: str, way: Way, inputs: Inputs, query: int) -> Spans | None:
     """Carry a printed row of ``source`` forward to ``target``, two stages of `CHAIN`; None without values.
 
-    Everything in the row may be anywhere within its last digit, the values too where they are rounded.
+    Everything in the row may be anywhere within its last digit, the values too where they are rounded. Hidden
+    tokens are left out from the exponentials on.
     """
     stages = CHAIN[CHAIN.index(source) : CHAIN.index(target) + 1]
     with np.errstate(all="ignore"):
         if "scaled" in stages[1:]:
             ends = np.stack([row.low * way.scale, row.high * way.scale])
             row = Spans(ends.min(axis=0), ends.max(axis=0))
-            if way.causal:
-                seen = np.arange(row.low.size) <= query
-                row = Spans(np.where(seen, row.low, -np.inf), np.where(seen, row.high, -np.inf))
         if "exp" in stages[1:]:
+            if way.causal:
+                hidden = np.arange(row.low.size) > query
+                row = Spans(np.where(hidden, -np.inf, row.low), np.where(hidden, -np.inf, row.high))
             peak = 0.0 if target == "exp" else float(row.high.max())  # weights forget it
             row = Spans(np.exp(row.low - peak), np.exp(row.high - peak))
         if "weights" in stages[1:]:

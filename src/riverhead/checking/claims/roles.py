@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from riverhead.checking.claims.notation import canonical
 
@@ -93,6 +94,7 @@ _SPOILED = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)
 def meaning(name: str, label: str) -> Meaning | None:
     """Say what ``name`` (as `canonical` spells it; ``label`` as the text has it) stands for, or None.
 

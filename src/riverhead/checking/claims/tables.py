@@ -15,6 +15,7 @@ __all__ = ["Labelled", "Table", "bindings", "labelled", "tables"]
 _HEADS = frozenset(  # over a column of labels
     ["token", "tokens", "word", "words", "key", "position", "pos", "i", "j", "step", "name"]
 )
+LONGEST = 200  # rows; a longer table is data, and none of attention worked by hand
 _LETTERS = {Role.X: "x", Role.Q: "q", Role.K: "k", Role.V: "v", Role.OUT: "y"}
 _TITLES = {Role.DOTS: "scores", Role.SCORES: "scores", Role.SCALED: "scaled", Role.WEIGHTS: "weights"}
 
@@ -36,21 +37,14 @@ class Table:
     columns: tuple[str, ...]
     labels: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
-
-    @property
-    def total_column(self) -> int | None:
-        """The column of sums, if there is one."""
-        return _total(self.columns)
-
-    @property
-    def total_row(self) -> int | None:
-        """The row of sums, if there is one."""
-        return _total(self.labels)
+    total_column: int | None  # of the sums of the rows
+    total_row: int | None
 
     @property
     def transposed(self) -> Table:
         """The same table with its rows as columns."""
-        return Table(self.title, self.labels, self.columns, tuple(zip(*self.cells, strict=True)))
+        turned = tuple(zip(*self.cells, strict=True))
+        return Table(self.title, self.labels, self.columns, turned, self.total_row, self.total_column)
 
     def numbers(self, row: int) -> tuple[Number, ...]:
         """Return the numbers of a row but its sum; none at all where one of them is missing."""
@@ -95,7 +89,7 @@ def labelled(table: Table) -> list[Labelled]:
 def _table(sheet: Sheet) -> Table | None:
     """Part the labels of a sheet from what they label."""
     header, *body = sheet.rows
-    if not body or len(header) < 2:
+    if not 0 < len(body) <= LONGEST or len(header) < 2:
         return None
     if _shifted(header, body):
         header = (header[-1], *header[:-1])
@@ -104,7 +98,8 @@ def _table(sheet: Sheet) -> Table | None:
         return None
     columns = tuple(cell.text for cell in header[1:])
     labels = tuple(row[0].text for row in body)
-    return Table(sheet.title, columns, labels, tuple(tuple(row[1:]) for row in body))
+    cells = tuple(tuple(row[1:]) for row in body)
+    return Table(sheet.title, columns, labels, cells, _total(columns), _total(labels))
 
 
 def _shifted(header: Sequence[Cell], body: Sequence[Sequence[Cell]]) -> bool:

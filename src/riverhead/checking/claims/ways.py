@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 
 from riverhead.checking.claims.recompute import Inputs, Way
 from riverhead.checking.claims.roles import Role
 
-__all__ = ["announces_scale", "says_causal", "ways"]
+__all__ = ["Said", "announces_scale", "says_causal", "ways"]
 
 MOST_NUMBERS = 6  # of the divisors and temperatures that a text names
 
@@ -55,19 +56,31 @@ def says_causal(text: str) -> bool:
     return _CAUSAL.search(text) is not None
 
 
-def ways(text: str, inputs: Inputs, roles: Collection[Role] = ()) -> list[Way]:
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a whole text says of its attention: whether it divides by √d_k, and the scales it names."""
+
+    announced: bool
+    scales: tuple[float, ...]
+
+    @classmethod
+    def by(cls, text: str) -> Said:
+        """Read it from the text."""
+        return cls(announces_scale(text), tuple(_named(text)))
+
+
+def ways(said: Said, inputs: Inputs, roles: Collection[Role] = ()) -> list[Way]:
     """Return every way the text may work, its own first: what it says, then what it leaves open.
 
     Where it announces √d_k no other scale is among them, but those of divisors it names. ``roles`` are those
     of the results printed: where scores are and scaled ones are not, no scale is the likelier.
     """
     found: list[Way] = []
-    announced, named = announces_scale(text), _named(text)
     for columns in _orientations(inputs):
         given = inputs.transposed() if columns else inputs
         width = given.q.shape[1]
-        scales = [width**-0.5, *named]
-        if not announced:
+        scales = [width**-0.5, *said.scales]
+        if not said.announced:
             bare = Role.SCALED not in roles and {Role.SCORES, Role.DOTS} & set(roles)
             scales = [1.0, *scales, 1 / width] if bare else [*scales, 1.0, 1 / width]
         square = len(given.q) == len(given.k)
