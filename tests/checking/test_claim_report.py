@@ -252,6 +252,23 @@ def test_markdown_is_a_table_with_a_row_for_each_finding() -> None:
     assert split.count("|") == 6
 
 
+def test_a_long_claim_is_cut_in_a_list_and_in_a_table_but_not_in_data() -> None:
+    text = f"{'1 + ' * 30}1 = 31"
+    made = found_in(text, true(text))
+    cut = f"{text[:59]}…"
+    assert f"a.md:1:1: {cut}\n" in render(scene([made], everything=True), "text")
+    assert f"| {cut} |" in render(table([made], everything=True), "markdown")
+    assert made.to_dict()["claims"][0]["text"] == text
+
+
+def test_a_document_says_why_a_file_could_not_be_read() -> None:
+    """On a terminal it is said on standard error, once."""
+    reports = [MIXED, Report("b.md", problem="is a directory")]
+    for document in (scene(reports, title="t"), table(reports)):
+        assert "Not read: b.md: is a directory" in render(document, "markdown")
+    assert "b.md" not in render(scene(reports), "text")
+
+
 def test_data_has_every_claim_whole() -> None:
     data = json.loads(json.dumps(MIXED.to_dict()))
     assert [claim["verdict"] for claim in data["claims"]] == [
