@@ -107,7 +107,9 @@ def test_the_kind_follows_the_name_or_is_given(run: Run) -> None:
     html = "<p>It is <b>2&times;3</b> = 7</p>"
     Path("page.html").write_text(html, "utf-8")
     Path("page.data").write_text(html, "utf-8")
-    for argv in (("page.html",), ("page.data", "--kind", "html")):
+    Path("page.txt").write_text(html, "utf-8")
+    assert run("page.txt")[0] == 0  # a text is not read as what it looks like
+    for argv in (("page.html",), ("page.data",), ("page.txt", "--kind", "html")):
         (claim,) = run.json(*argv)["article"]["files"][0]["claims"]
         assert (claim["column"], claim["end_column"], claim["exact"]) == (13, 30, 6)
     carets = run("page.html")[1].splitlines()[2]

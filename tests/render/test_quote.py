@@ -56,6 +56,7 @@ def test_carets_stand_under_the_stretch(before: str, stretch: str) -> None:
     at = line.index(stretch)
     assert carets == " " * cells_by_hand(line[:at]) + "^" * cells_by_hand(stretch)
     assert line.endswith(" and more")
+    assert "␉" not in line  # a tab is room, not a symbol
 
 
 def test_what_is_said_stays_on_one_line_for_links_and_editors() -> None:

@@ -13,7 +13,7 @@ import click
 from riverhead.cli.escapes import as_json, in_words, printable
 from riverhead.cli.models import say
 from riverhead.cli.opening import bar
-from riverhead.cli.options import BYTE_ORDER_MARK, format_option, output_option
+from riverhead.cli.options import format_option, output_option
 from riverhead.cli.output import Output, output_of, write
 from riverhead.errors import InputError, RiverheadError
 
@@ -114,7 +114,7 @@ def _read(file: str) -> str:
     if len(data) > MAX_BYTES:
         raise InputError(_too_long(f"more than {MAX_BYTES:,}"))
     try:
-        return data.decode("utf-8").removeprefix(BYTE_ORDER_MARK)
+        return data.decode("utf-8")
     except UnicodeDecodeError as wrong:
         raise InputError(f"is not UTF-8: byte {wrong.start} is {data[wrong.start]:#04x}") from None
 

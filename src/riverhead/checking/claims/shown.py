@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from decimal import Decimal
 from typing import Any
@@ -56,6 +55,6 @@ def as_data(exact: Found | None) -> Any:
     """
     if isinstance(exact, tuple):
         return [as_data(item) for item in exact]
-    if exact is None or (abs(exact) <= LARGEST and not math.isnan(exact)):
+    if exact is None or abs(exact) <= LARGEST:  # which no NaN is
         return exact
     return _number(exact, DIGITS)
