@@ -46,10 +46,12 @@ def rounding(value: float, decimals: int, up: bool) -> float:
     return float(Decimal(value).quantize(Decimal(1).scaleb(-decimals), how))
 
 
-def rounded_all_along(q: Any, k: Any, v: Any, seen: Any, decimals: int, pick: Callable[[], bool]) -> Grids | None:
-    """Round every number that is written down, and go on from it, or from the calculator's, as ``pick`` says.
+def rounded_all_along(
+    q: Any, k: Any, v: Any, seen: Any, decimals: int, pick: Callable[[], bool]
+) -> Grids | None:
+    """Round every number that is written down; go on from it, or from the calculator's, as ``pick`` says.
 
-    None where a sum to divide by has become 0.00: then nobody can go on.
+    None where a sum to divide by is written as 0.00: nobody can follow that.
     """
     q, k, v = (np.array(x, float) for x in (q, k, v))
     T_q, T_k = len(q), len(k)
@@ -68,7 +70,7 @@ def rounded_all_along(q: Any, k: Any, v: Any, seen: Any, decimals: int, pick: Ca
             score = note("scores", (i, j), dot / len(q[i]) ** 0.5)
             exps[j] = note("exp", (i, j), 2.718281828459045**score) if seen[i][j] else 0.0
         total = note("sum", i, sum(exps))
-        if total == 0:
+        if written["sum"][i] == 0:
             return None
         for j in range(T_k):
             weights[j] = note("weights", (i, j), exps[j] / total)

@@ -44,7 +44,9 @@ def test_rounding_every_step_costs_nothing(seed, whole, causal):
 def test_nor_does_rounding_on_scratch_paper(seed, left_blank):
     q, k, v, sheet, rng = problem(seed, whole=True, causal=False)
     worked = rounded_all_along(q, k, v, np.ones((len(q), len(k)), bool), 2, lambda: bool(rng.random() < 0.5))
-    if worked is None or (worked["exp"] < 0.05).any():  # on scratch paper nobody keeps 0.00 for a number that matters
+    if (
+        worked is None or (worked["exp"] < 0.05).any()
+    ):  # on scratch paper nobody keeps 0.00 for a number that matters
         return
     written = {id: text for id, text in texts(sheet, worked).items() if id.split(".")[0] not in left_blank}
     kinds = {mark.kind for mark in grade(sheet, written).marks}

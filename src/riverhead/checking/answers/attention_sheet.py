@@ -85,16 +85,18 @@ class _Attention:
 
     def _put(self, grid: str, head: int | None, wired: Callable[[int, int], Wired], label: Label) -> None:
         """Put down one head's grid; ``wired`` and ``label`` take row and column."""
-        by_query = grid not in ("k", "v")
+        by_query, by_key = grid not in ("k", "v"), grid in ("exp", "weights")
+        exponents = self.worked[self.worked.exponents].values[head or 0]
         for i, row in enumerate(self.worked[grid].values[head or 0]):
             for j, truth in enumerate(row):
                 step, parents = wired(i, j)
                 at = (i,) if grid == "sum" else (i, j)
                 words = label(i, j) + ("" if head is None else f", head {head}")
                 asked = grid in self.ask and (not by_query or i in self.rows)
+                hidden = by_key and exponents[i][j] == -math.inf
                 self.draft.cell(
-                    grid, step, parents, at, truth=truth, head=head, asked=asked, label=words
-                )  # fmt: skip
+                    grid, step, parents, at, truth=truth, head=head, exact=hidden, asked=asked, label=words
+                )
 
     def _constants(self) -> None:
         """What divides the dots, and what it is mistaken for."""
@@ -110,6 +112,9 @@ class _Attention:
         for name, rows in (("x", g.x), ("x_k", g.x_k)):
             if rows:
                 self.draft.given(name, rows)
+        for name, W in (("W_q", g.W_q), ("W_k", g.W_k), ("W_v", g.W_v)):
+            if W:
+                self.draft.given(name, W)
         for name, matrix, heads in (
             ("q", g.W_q, g.n_heads),
             ("k", g.W_k, g.n_kv_heads),
@@ -119,18 +124,16 @@ class _Attention:
                 if matrix is None:
                     self.draft.given(name, self.worked[name].values[head], head=self._head(head))
                 else:
-                    self._project(name, self._head(head), matrix, len(matrix[0]) // heads)
+                    self._project(name, self._head(head), len(matrix), len(matrix[0]) // heads)
 
-    def _project(self, name: str, head: int | None, matrix: Rows, width: int) -> None:
+    def _project(self, name: str, head: int | None, height: int, width: int) -> None:
         """One head's q, k or v: x with that head's columns of W."""
-        first = (head or 0) * width
-        self.draft.given("W_" + name, [row[first : first + width] for row in matrix], head=head)
+        first, inner = (head or 0) * width, range(height)
         x = "x_k" if name != "q" and self.given.x_k else "x"
         labels = self.given.asking if name == "q" else self.given.answering
-        inner = range(len(matrix))
 
         def wired(i: int, j: int) -> Wired:
-            column = [self._id("W_" + name, head or 0, c, j) for c in inner]
+            column = [f"W_{name}.{c}.{first + j}" for c in inner]
             return "dot", [*(f"{x}.{i}.{c}" for c in inner), *column]
 
         self._put(name, head, wired, lambda i, j: f"{name} of {labels[i]}, component {j + 1}")

@@ -123,7 +123,7 @@ class Diagnosis:
 
     def _is_whole(self, trail: Trail, row: Sequence[Cell]) -> bool:
         changed = [cell for cell in row if (made := trail.makes(cell)) and not right(cell, made.lo)]
-        return 2 * self._explained(trail, changed) >= len(changed)
+        return 2 * self._explained(trail, changed) > len(changed)
 
 
 def _tells(cell: Cell, value: float, made: Interval | None, rightly: Interval | None) -> bool:

@@ -49,6 +49,7 @@ class Draft:
         *,
         truth: float | None = None,
         head: int | None = None,
+        exact: bool = False,
         asked: bool = True,
         label: str = "",
         unit: str = "",
@@ -56,7 +57,7 @@ class Draft:
         """Put down a cell that follows by ``step``; ``truth`` is worked out from it unless it is given."""
         if truth is None:
             truth = self._truth(grid, step, parents)
-        exact = self._exact(step, parents, truth)
+        exact = exact or self._exact(step, parents, truth)
         cell = Cell(grid, at, truth, step, tuple(parents), head, self.decimals, exact, asked, label, unit)
         return self.put(cell)
 

@@ -59,10 +59,11 @@ def read(text: str, unit: str = "", whole: bool = False) -> Answer:
     """
     if len(text) > LONGEST * 4 or len(plain := _plain(text)) > LONGEST:
         return Answer(text[:LONGEST], State.UNREADABLE)
+    text = text.strip()[:LONGEST]
     if unit and plain.endswith(unit):
         plain = plain.removesuffix(unit).rstrip()
     if not plain:
-        return Answer(text, State.UNREADABLE if unit and text.strip() else State.BLANK)
+        return Answer(text, State.UNREADABLE if text else State.BLANK)
     if _HIDDEN.fullmatch(plain):
         return Answer(text, State.NUMBER, -math.inf)
     return _numeral(text, _pointed(plain, whole)) or _worked(text, _pointed(plain, whole))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from riverhead.checking.answers.steps import STEPS, follow
@@ -43,12 +43,11 @@ class Cell:
     asked: bool = True
     label: str = ""
     unit: str = ""
+    id: str = field(init=False, compare=False)  # in answers: grid, head where there are several, row, column
 
-    @property
-    def id(self) -> str:
-        """What the cell is called in answers: grid, head where there are several, row, column, from 0."""
+    def __post_init__(self) -> None:
         head = () if self.head is None else (f"h{self.head}",)
-        return ".".join((self.grid, *head, *map(str, self.at)))
+        object.__setattr__(self, "id", ".".join((self.grid, *head, *map(str, self.at))))
 
     @property
     def name(self) -> str:
@@ -93,7 +92,9 @@ class Sheet:
 
     def to_json(self) -> str:
         """Return the sheet as a JSON document with a ``schema``; −∞, which JSON lacks, is null."""
-        plain = [{**asdict(c), "truth": c.truth if math.isfinite(c.truth) else None} for c in self.cells]
+        plain = [{name: getattr(cell, name) for name in KINDS} for cell in self.cells]
+        for raw in plain:
+            raw["truth"] = raw["truth"] if math.isfinite(raw["truth"]) else None
         return json.dumps({"schema": SCHEMA, "title": self.title, "cells": plain}, allow_nan=False)
 
     @classmethod
@@ -145,9 +146,7 @@ KINDS: dict[str, type | tuple[type, ...]] = {
 def _cell(raw: Any) -> Cell:
     """One cell of a document."""
     if not isinstance(raw, dict) or set(raw) != set(KINDS):
-        raise InputError(
-            f"a cell has the fields {', '.join(f.name for f in fields(Cell))}; found {str(raw)[:60]}"
-        )
+        raise InputError(f"a cell has the fields {', '.join(KINDS)}; found {str(raw)[:60]}")
     for name, kind in KINDS.items():
         if not isinstance(raw[name], kind) or (isinstance(raw[name], bool) and kind is not bool):
             raise InputError(f"{name} of a cell is {str(raw[name])[:40]!r}, which is no such field")

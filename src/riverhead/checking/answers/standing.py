@@ -112,7 +112,7 @@ def _behind(value: float, written: Interval, sources: list[Interval | None]) -> 
 
 
 def group(sheet: Sheet, answers: Mapping[str, Answer], cell: Cell, whole: bool = False) -> list[Cell]:
-    """Return the cells with a number in the row of ``cell``; in its grid if ``whole`` or a row is one cell."""
+    """Return the cells with a number in the row of ``cell``; in its grid if ``whole`` or rows are single."""
     grid = [
         other
         for other in sheet.cells
@@ -125,7 +125,7 @@ def group(sheet: Sheet, answers: Mapping[str, Answer], cell: Cell, whole: bool =
 
 
 def stock(sheet: Sheet, answers: Mapping[str, Answer]) -> set[str]:
-    """Return the cells answered with one number all over the grid, or 0 or ±1 all along a row, wrongly."""
+    """Return the cells answered with one number all over the grid, or with 0 all along a row, wrongly."""
     found: set[str] = set()
     rows: dict[tuple[object, ...], list[Cell]] = defaultdict(list)
     for cell in sheet.asked:
@@ -144,7 +144,7 @@ def stock(sheet: Sheet, answers: Mapping[str, Answer]) -> set[str]:
         if len(cells) == 1:
             constant = trivial and not is_row
         else:
-            constant = trivial and len(wrong) > 1 if is_row else trivial or not same
+            constant = values == {0.0} and len(wrong) > 1 if is_row else trivial or not same
         if constant:
             found |= {cell.id for cell in cells}
     return found

@@ -14,15 +14,16 @@ from riverhead.errors import InputError
 __all__ = ["WHERE", "Layout", "Pattern", "two"]
 
 _PATTERN = re.compile(r"([\w|]+)(?:@([*%=]))?(?:\[([^\]]*)\])?")
-_PLACES = {"i", "j", ":", "seen"}
+_PLACES = {"i", "j", "J", ":", "seen"}
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """Cells in terms of a cell at row ``i``, column ``j``: the first of ``grids`` that the sheet has.
 
-    An index is i, j, ``:`` for all, or ``seen`` for the keys that query i may attend to. Of several heads it
-    is that of the cell, or the kv head it reads; ``@*`` all of them, ``@%`` the kv head h mod G.
+    An index is i, j, J for column j counted over all heads side by side, ``:`` for all, or ``seen`` for the
+    keys that query i may attend to. Of several heads it is that of the cell, or the kv head it reads; ``@*``
+    all of them, ``@%`` the kv head h mod G.
 
     >>> Pattern.parse("masked|scores[i, seen]")
     Pattern(grids=('masked', 'scores'), heads='=', at=('i', 'seen'))
@@ -101,10 +102,11 @@ class Layout:
         if len(size) != len(pattern):
             return ()
         seen = self._seen(cell.head or 0, i) if "seen" in pattern else None
+        fixed = {"i": i, "j": j, "J": (cell.head or 0) * self.size(cell)[1] + j}
         axes: list[Iterable[int]] = []
         for index, count in zip(pattern, size, strict=True):
             every = seen if index == "seen" and seen is not None else range(count)
-            axes.append([i] if index == "i" else [j] if index == "j" else every)
+            axes.append([fixed[index]] if index in fixed else every)
         return product(*axes)
 
     def _seen(self, head: int, i: int) -> list[int] | None:
