@@ -17,6 +17,8 @@ __all__ = ["Evaluator", "Reading", "Value", "value"]
 Value: TypeAlias = Scalar | tuple["Value", ...]
 
 MAX_CELLS = 40_000  # of one value: a matrix of 200 × 200, more than any page prints
+LEAST_DEGREES = 6  # 2π and less are radians
+_BASES = {"log2": 2.0, "log10": 10.0}
 _CONSTANTS = {"e": math.e, "π": math.pi, "pi": math.pi, "∞": math.inf, "inf": math.inf, "infty": math.inf}
 
 
@@ -29,6 +31,7 @@ class Reading:
     dot: bool = True  # a product of two vectors is one number
     base: float = math.e  # of log
     sample: bool = False  # a variance is divided by n − 1
+    degrees: bool = False  # of an angle that is a whole number
     bare: bool = False  # the unit of the result is not meant as a factor: 17.5 × 0.25 = 4.4 GB
 
     def others(self, choices: set[str]) -> list[Reading]:
@@ -43,7 +46,7 @@ class Reading:
 
 _ALTERNATIVES: dict[str, tuple[bool | float, ...]] = {
     "dot": (False,), "binary": (True,), "billions": (True,), "bare": (True,), "base": (10.0, 2.0),
-    "sample": (True,),
+    "sample": (True,), "degrees": (True,),
 }  # fmt: skip
 
 
@@ -79,6 +82,11 @@ class Evaluator:
             raise Unreadable("too many numbers")
 
     def _scaled(self, number: Number) -> Scalar:
+        bound = self.names.get(number.unit)
+        if isinstance(bound, Number):  # K = 3 makes 2K a product
+            return scalars.multiply(
+                self.number(number), self._scaled(bound) if bound.unit else self.number(bound)
+            )
         return scalars.multiply(self.number(number), self.factor(number.unit))
 
     def factor(self, unit: str, result: bool = False) -> int | float:
@@ -109,11 +117,13 @@ class Evaluator:
     def _operation(self, operation: Operation) -> Value:
         what, args = operation.what, operation.args
         if what in _TWO:
-            left, right = self.value(args[0]), self.value(args[1])
-            if what == "^" and args[0].__class__ is Name and args[0].text == "e" and "e" not in self.names:
-                return each(scalars.exp, right)
-            return self._two(what, left, right)
+            return self._spine(operation)
         values = tuple(self.value(arg) for arg in args)
+        if what in ("sin", "cos", "tan"):
+            return self._angle(what, values)
+        if what in _BASES:
+            natural = each(scalars.log, values[0] if len(values) == 1 else values)
+            return each(lambda x: scalars.divide(x, math.log(_BASES[what])), natural)
         if what == "log":
             self.choices.add("base")
             natural = each(scalars.log, values[0] if len(values) == 1 else values)
@@ -128,8 +138,35 @@ class Evaluator:
             raise Unreadable(f"{what} is not worked out")
         return _LISTED[what](listed, self.reading)
 
+    def _spine(self, operation: Operation) -> Value:
+        """The value of operations whose first operand is again one: a sum of a thousand terms is as deep."""
+        spine, first = [operation], operation.args[0]
+        while isinstance(first, Operation) and first.what in _TWO:
+            spine.append(first)
+            first = first.args[0]
+        raised = (
+            isinstance(first, Name) and first.text == "e" and spine[-1].what == "^" and "e" not in self.names
+        )
+        left = each(scalars.exp, self.value(spine.pop().args[1])) if raised else self.value(first)
+        for step in reversed(spine):
+            left = self._two(step.what, left, self.value(step.args[1]))
+        return left
+
+    def _angle(self, what: str, values: tuple[Value, ...]) -> Value:
+        """A sine of radians, of degrees where a whole number may be meant so; cos of two vectors."""
+        if what == "cos" and len(values) == 2 and isinstance(values[0], tuple):
+            return _LISTED["cosine"](values, self.reading)
+        angle = values[0] if len(values) == 1 else values
+        if isinstance(angle, int) and abs(angle) >= LEAST_DEGREES:
+            self.choices.add("degrees")
+            if self.reading.degrees:
+                angle = math.radians(angle)
+        return each(scalars.FUNCTIONS[what], angle)
+
     def _two(self, what: str, left: Value, right: Value) -> Value:
-        if what == "@" or what == "*":
+        if what == "⊙":
+            return together(scalars.multiply, left, right)
+        if what in ("@", "*"):
             if isinstance(left, tuple) and isinstance(right, tuple):
                 self._count(len(left) * len(right))
                 return self._product(what, left, right)
@@ -235,7 +272,7 @@ def _softmax(scores: tuple[Scalar, ...], _: Reading) -> Value:
     if len(scores) < 2:
         raise Unreadable("a softmax of one score")
     largest = max((scalars.center(score) for score in scores), default=0.0)
-    shift = largest if math.isfinite(largest) else 0.0
+    shift = largest if -math.inf < largest < math.inf else 0.0
     exps = [scalars.exp(scalars.subtract(score, shift)) for score in scores]
     total = scalars.total(exps)
     return tuple(scalars.divide(item, total) for item in exps)
@@ -285,7 +322,8 @@ def _extreme(step: Callable[[Scalar, Scalar], Scalar]) -> Callable[[tuple[Scalar
 
 
 _TWO: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
-    "+": scalars.add, "-": scalars.subtract, "*": scalars.multiply, "@": scalars.multiply,
+    "+": scalars.add, "-": scalars.subtract,
+    "*": scalars.multiply, "⊙": scalars.multiply, "@": scalars.multiply,
     "/": scalars.divide, "^": scalars.power,
 }  # fmt: skip
 _LISTED: dict[str, Callable[[Value, Reading], Value]] = {

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from riverhead.checking.claims.claim import Finding, Truth
+from riverhead.checking.claims.doubts import doubted
 from riverhead.checking.claims.expression import Binding, Expression, Items, Name, Number, Operation
-from riverhead.checking.claims.judge import Link, is_literal, judge, walk
+from riverhead.checking.claims.judge import Link, Pool, is_literal, judge, walk
 from riverhead.checking.claims.notation import FILLER, JOINS, SUPPOSED, canonical
 from riverhead.checking.claims.parse import Parser, is_word
 from riverhead.checking.claims.tokens import decimal_comma, tokens
@@ -17,6 +18,9 @@ from riverhead.checking.claims.unspoken import softmax_below
 __all__ = ["Chain", "Page", "find"]
 
 MAX_GLOSS = 5  # words between a sum and its relation: "× 12 including biases ="
+COUNTED = frozenset(  # words that number what they name: Step 4 - 8 / 2
+    ("step", "row", "part", "case", "example", "layer", "head", "token", "position", "table", "figure", "of")
+)
 SUMS = frozenset(("sum", "sums", "summing", "adds", "add", "up", "total", "which", "they", "to"))
 MAX_FAR = 1500  # characters after which x may be another x; a name like q_bank keeps its value
 MAX_ROW = 32  # expressions parted by commas that are looked back at
@@ -58,6 +62,7 @@ class _Finder:
         self.tokens = tokens(text)
         self.parser = Parser(self.tokens, decimal_comma(text))
         self.found = Page(names=dict(names))
+        self.pool = Pool()
         self.row: list[Expression] = []
         self.given: dict[str, int] = {}  # where each name got its value
         self.last: Chain | None = None  # what a line that begins with "=" goes on from
@@ -77,8 +82,8 @@ class _Finder:
                 if side is not None:
                     self._listed(side, at)
                     chain, behind = self._chain(Chain([side]), behind)
-                    if at and self.tokens[at - 1].kind == "operator" and not self._bullet(at - 1):
-                        chain.weak.add(0)  # what the operator goes on from is not known
+                    if self._cut(at):
+                        chain.weak.add(0)
             if chain is None or behind <= at:
                 self.last, at = None, at + 1
                 continue
@@ -87,6 +92,25 @@ class _Finder:
                 behind = self._total(chain.sides[-1], behind)
             self.last, at = chain, behind
         return self.found
+
+    def _cut(self, at: int) -> bool:
+        """Whether the expression at a token may have begun before it: behind an operator, a number, "of"."""
+        if at == 0:
+            return False
+        before, here = self.tokens[at - 1], self.tokens[at]
+        if before.kind == "operator":
+            return not self._bullet(at - 1)
+        if here.start - before.end > 1:
+            return False
+        if before.kind == "name":
+            counted = here.kind == "number" and before.text.lower() in COUNTED
+            symbol = not is_word(before.text) and here.kind in ("name", "number")
+            return counted or symbol or (here.kind == "open" and here.start == before.end)
+        if before.kind == "close":
+            opened = self.parser.opening(at - 1)
+            first = opened <= 0 or self.tokens[opened - 1].kind == "line"
+            return not first and not self.parser.words(opened)
+        return before.kind in ("number", "unit", "transposed")
 
     def _minus(self, at: int) -> bool:
         return self.tokens[at].kind == "operator" and self.tokens[at].text == "-" and not self._bullet(at)
@@ -132,6 +156,8 @@ class _Finder:
         while self.parser.kind(step) == "line" and lines < 4:
             step, lines = step + 1, lines + 1
         kind = self.parser.kind(step)
+        if kind == "bar" and self.parser.kinds[step + 1] == "relation":
+            step, kind = step + 1, "relation"  # the next cell of a table
         if kind == "relation":
             return -1 if step > at + lines and self.tokens[step].text == "→" else step
         if kind == "said" and not lines and self.tokens[step].text in _SAY:
@@ -153,9 +179,7 @@ class _Finder:
                 kind == "operator" and self.tokens[step].text == "/" and self.parser.kind(step + 1) == "name"
             ):
                 step += 2
-            elif (
-                kind == "open" and self.tokens[step].text == "(" and 0 < self.parser.closing(step) - step < 9
-            ):
+            elif kind == "open" and self.tokens[step].text == "(" and self.parser.words(step):
                 step = self.parser.closing(step) + 1
             else:
                 break
@@ -244,7 +268,7 @@ class _Finder:
         if not isinstance(total, Number):
             return at
         claim = Operation("sum", (items,), items.start, items.end)
-        finding = judge(Link(claim, total, "=", items.start, total.end), self.found.names)
+        finding = judge(Link(claim, total, "=", items.start, total.end), self.found.names, self.pool)
         self.found.findings += [finding] if finding is not None else []
         return behind
 
@@ -259,9 +283,11 @@ class _Finder:
                 continue
             if relation == "→" and (is_literal(left) or not is_literal(right)):
                 continue
-            finding = judge(Link(left, right, relation, left.start, right.end), names)
+            finding = judge(Link(left, right, relation, left.start, right.end), names, self.pool)
             if finding is None or finding.verdict is Truth.FALSE:
-                finding = self._by_earlier(sides[:i], right, relation, finding, left)
+                finding = self._by_earlier(sides[max(0, i - 4) : i], right, relation, finding, left)
+            if finding is not None and finding.verdict is Truth.FALSE:
+                finding = doubted(finding, relation, left, self.text)
             if i + 1 < len(chain.relations) and chain.relations[i + 1] == "→" and is_literal(sides[i + 2]):
                 continue  # = 22 → 31 tells of a change
             weak = i in chain.weak or self._far(left) or self._far(right)
@@ -287,7 +313,7 @@ class _Finder:
             return finding
         for side in reversed(earlier):
             if not is_literal(side) and not isinstance(side, Name):
-                other = judge(Link(side, right, relation, left.start, right.end), self.found.names)
+                other = judge(Link(side, right, relation, left.start, right.end), self.found.names, self.pool)
                 if other is not None and other.verdict is not Truth.UNCHECKED:
                     return other
         return finding
@@ -308,7 +334,9 @@ class _Finder:
         if isinstance(first, Name) and chain.relations:
             value = literal if literal is not None else last
             supposed = at > 0 and self.tokens[at - 1].text.lower() in SUPPOSED
-            if not supposed and not any(isinstance(part, Name) and part.text != "e" for part in walk(value)):
+            if supposed:
+                self.found.names.pop(first.text, None)
+            elif not any(isinstance(part, Name) and part.text != "e" for part in walk(value)):
                 self.found.names[first.text] = value
                 self.given[first.text] = value.end
 
@@ -316,7 +344,7 @@ class _Finder:
         if not isinstance(value, (Number, Items)):
             return
         if isinstance(value, Items) and self.found.bindings:
-            finding = softmax_below(self.found.bindings[-1], label, value)
+            finding = softmax_below(self.found.bindings[-1], label, value, self.pool)
             self.found.findings += [finding] if finding is not None else []
         self.found.bindings.append(Binding(name, label, value, value.start, value.end))
 

@@ -14,14 +14,16 @@ from riverhead.checking.claims.evaluate import Evaluator, Reading, Value, rank
 from riverhead.checking.claims.expression import Expression, Items, Name, Number, Operation
 from riverhead.checking.claims.notation import UNITS
 from riverhead.checking.claims.numerals import trailing_zeros
-from riverhead.checking.claims.ranges import Tape, reaches
+from riverhead.checking.claims.ranges import BUDGET, Tape, reaches
 from riverhead.checking.claims.scalars import Scalar, Unreadable
 from riverhead.numbers.interval import slack
 
-__all__ = ["Link", "Print", "is_literal", "judge", "matches", "prints"]
+__all__ = ["Link", "Pool", "Print", "is_literal", "judge", "matches", "prints"]
 
 SMALLEST_COUNT = 1000  # bytes and numbers from here on are said in K, M and G
 
+HALF = 0.5
+ABOUT = 0.005  # of itself: half a unit of a second digit
 EXACT, ROUNDED, CARRIED = "exact", "rounded", "carried"
 _RANKS = {EXACT: 0, ROUNDED: 1, CARRIED: 2}
 
@@ -105,16 +107,28 @@ def _coarsest(literal: Items) -> float:
     return max((item.half for item in numbers if isinstance(item, Number)), default=0.0)
 
 
-def judge(link: Link, names: Mapping[str, Expression]) -> Finding | None:
+@dataclass(slots=True)
+class Pool:
+    """The work that one page may take: steps of the search for roundings, false claims that are explained.
+
+    Without steps, interval arithmetic answers, which accuses no more than the search; a cause that was not
+    looked for is said to be so.
+    """
+
+    steps: int = 4_000_000
+    causes: int = 400
+
+
+def judge(link: Link, names: Mapping[str, Expression], pool: Pool | None = None) -> Finding | None:
     """Judge one link; None where it claims nothing (two printed numbers of no common unit)."""
-    return _Judge(link, names).finding()
+    return _Judge(link, names, pool or Pool()).finding()
 
 
 class _Judge:
     """The work on one link: the printed side is held against the one that is worked out."""
 
-    def __init__(self, link: Link, names: Mapping[str, Expression]) -> None:
-        self.link, self.names = link, names
+    def __init__(self, link: Link, names: Mapping[str, Expression], pool: Pool) -> None:
+        self.link, self.names, self.pool = link, names, pool
         self.about = link.relation != "="
         self.printed: Expression | None = None
         self.worked, self.other = link.left, link.right
@@ -127,26 +141,24 @@ class _Judge:
     def finding(self) -> Finding | None:
         if self.printed is not None and is_literal(self.worked) and not self._comparable():
             return None
-        first = Reading()
         choices: set[str] = set()
-        try:
-            how, exact = self._plainly(first, choices)
-        except Unreadable:
-            return self._unread(choices)
-        readings = [first, *first.others(choices)]
-        best = (how, first, exact)
-        for reading in readings[1:]:
-            if how:
+        first = Reading()
+        best = self._quietly(first, choices)
+        reading = first
+        for other in first.others(choices):
+            if best is not None and best[0]:
                 break
-            how, other = self._quietly(reading)
-            if how or _nearer(other, best[2], self._target()):
-                best = (how, reading, other or exact)
+            tried = self._quietly(other, set())
+            if tried is not None and (best is None or tried[0] or _nearer(tried[1], best[1], self._target())):
+                best, reading = tried, other
+        if best is None:
+            return self._unread(choices)
+        how, exact = best
         if not how:
-            for reading in readings:
-                if self._carried(reading):
-                    how, best = CARRIED, (CARRIED, reading, best[2])
-                    break
-        return self._said(how, best[1], best[2])
+            carried = (other for other in (first, *first.others(choices)) if self._carried(other))
+            found = next(carried, None)
+            how, reading = (CARRIED, found) if found is not None else ("", reading)
+        return self._said(how, reading, exact)
 
     def _comparable(self) -> bool:
         """Whether two printed numbers are held against each other: 524,288 bytes = 512 KiB, 0.54 = 54%."""
@@ -173,6 +185,8 @@ class _Judge:
             right = evaluator.value(self.other)
             pairs = list(_pairs(value, right))
             how = EXACT if all(_equal(a, b) for a, b in pairs) else ""
+            if not how and self.about and all(_about(a, b) for a, b in pairs):
+                how = ROUNDED
             return how, _found(value, 1)
         printed = prints(self.printed, evaluator, self.about)
         tight = self._tight()
@@ -186,39 +200,45 @@ class _Judge:
         whole = isinstance(self.printed, Number) and not self.printed.half
         return _sum_half(self.worked) if whole and not self.about else 0.0
 
-    def _quietly(self, reading: Reading) -> tuple[str, Found | None]:
+    def _quietly(self, reading: Reading, choices: set[str]) -> tuple[str, Found] | None:
         try:
-            return self._plainly(reading, set())
+            return self._plainly(reading, choices)
         except Unreadable:
-            return "", None
+            return None
 
     def _carried(self, reading: Reading) -> bool:
         """Whether values that print as the typed ones do give the printed result."""
-        tape = Tape()
+        tape = Tape(min(BUDGET, self.pool.steps))
+        budget, rounded = tape.budget, False
 
         def unknown(number: Number) -> Scalar:
+            nonlocal rounded
+            rounded = rounded or number.half > 0
             return (
                 tape.unknown(number.text, float(number.value), number.half) if number.half else number.value
             )
 
-        evaluator = Evaluator(self.names, reading, unknown)
         try:
-            value = evaluator.value(self.worked)
-            if self.printed is None:
-                return all(
-                    reaches(scalars.subtract(a, b)) for a, b in _pairs(value, evaluator.value(self.other))
-                )
-            printed = prints(self.printed, evaluator, self.about)
-            tight = self._tight()
-            pairs = list(_print_pairs(value, printed, self.open))
-            if not all(
-                reaches(a, float(b.value * b.factor), min(b.half, tight or b.half) * b.factor)
-                for a, b in pairs
-            ):
-                return False
+            return self._reached(Evaluator(self.names, reading, unknown)) and rounded
         except Unreadable:
             return False
-        return self._in_order(value, [b for _, b in pairs])
+        finally:
+            self.pool.steps -= budget - tape.budget
+
+    def _reached(self, evaluator: Evaluator) -> bool:
+        """Whether the printed result is among the values of numbers that are each as uncertain as printed."""
+        value = evaluator.value(self.worked)
+        if self.printed is None:
+            pairs = _pairs(value, evaluator.value(self.other))
+            return all(reaches(scalars.subtract(a, b)) for a, b in pairs)
+        printed = prints(self.printed, evaluator, self.about)
+        tight = self._tight()
+        held = list(_print_pairs(value, printed, self.open))
+        for a, b in held:
+            half = min(b.half, tight) if tight else b.half
+            if not reaches(a, float(b.value * b.factor), half * b.factor):
+                return False
+        return self._in_order(value, [b for _, b in held])
 
     def _in_order(self, weights: Value, printed: Sequence[Print]) -> bool:
         """Whether weights keep the order of their scores: scores that differ in print weigh unequal."""
@@ -258,6 +278,9 @@ class _Judge:
 
     def _cause(self, reading: Reading, exact: Found) -> str:
         """The likely cause, by the reading whose value comes nearest."""
+        if self.pool.causes <= 0:
+            return "cause not looked for: so many numbers of this page are false"
+        self.pool.causes -= 1
 
         def value_of(part: Expression) -> Found:
             return _found(Evaluator(self.names, reading).value(part), 1)
@@ -350,6 +373,12 @@ def _equal(a: Scalar, b: Scalar) -> bool:
     return left == right or abs(left - right) <= _noise(left, right)
 
 
+def _about(a: Scalar, b: Scalar) -> bool:
+    """Whether two numbers, both worked out, are the same to the two digits that ≈ is held to."""
+    left, right = scalars.center(a), scalars.center(b)
+    return abs(left - right) <= ABOUT * max(abs(left), abs(right))
+
+
 def _how(value: Scalar, printed: Print, tight: float) -> str:
     exact, shown = scalars.center(value), printed.value * printed.factor
     if exact == shown:
@@ -358,6 +387,8 @@ def _how(value: Scalar, printed: Print, tight: float) -> str:
     if off <= noise:
         return EXACT
     half = min(printed.half, tight) if tight else printed.half
+    if isinstance(printed.value, int) and half == HALF and abs(off - HALF) <= noise and printed.factor == 1:
+        return ROUNDED if printed.value % 2 == 0 or abs(shown) > abs(exact) else ""  # 5/2 is 3, or 2 to even
     return ROUNDED if off <= half * printed.factor + noise else ""
 
 

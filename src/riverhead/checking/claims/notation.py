@@ -21,12 +21,13 @@ __all__ = [
 ]
 
 OPERATORS = {  # as written: (what is done, how tightly it binds); ² and ᵀ stand after, √ before
-    "+": ("+", 1), "-": ("-", 1), "−": ("-", 1), "–": ("-", 1), "±": ("", 0), "⊕": ("+", 1),
+    "+": ("+", 1), "＋": ("+", 1), "⊕": ("+", 1), "±": ("", 0),
+    "-": ("-", 1), "－": ("-", 1), "−": ("-", 1), "–": ("-", 1),
     "*": ("*", 2), "×": ("*", 2), "·": ("*", 2), "⋅": ("*", 2), "∙": ("*", 2), "•": ("*", 2), "∗": ("*", 2),
-    "x": ("*", 2), "✕": ("*", 2), "⨯": ("*", 2), "⊙": ("*", 2), ".": ("*", 2), "@": ("@", 2),
-    "/": ("/", 2), "÷": ("/", 2), "∕": ("/", 2), "⁄": ("/", 2),
+    "x": ("*", 2), "✕": ("*", 2), "⨯": ("*", 2), "＊": ("*", 2), "⊙": ("⊙", 2), ".": ("*", 2), "@": ("@", 2),
+    "/": ("/", 2), "÷": ("/", 2), "∕": ("/", 2), "⁄": ("/", 2), "／": ("/", 2),
     "^": ("^", 4), "**": ("^", 4),
-    "\\cdot": ("*", 2), "\\times": ("*", 2), "\\odot": ("*", 2), "\\bullet": ("*", 2), "\\div": ("/", 2),
+    "\\cdot": ("*", 2), "\\times": ("*", 2), "\\odot": ("⊙", 2), "\\bullet": ("*", 2), "\\div": ("/", 2),
     "\\ast": ("*", 2),
 }  # fmt: skip
 
@@ -52,7 +53,7 @@ FUNCTIONS = {  # as written: the function's name
     "layernorm": "layernorm", "cosine": "cosine", "dot": "dot", "inner": "dot", "max": "max", "min": "min",
     "relu": "relu", "sigmoid": "sigmoid", "array": "array", "tensor": "array", "float": "array",
     "matrix": "array", "cosinesimilarity": "cosine", "cossim": "cosine", "transpose": "transpose",
-    "frac": "/", "dfrac": "/", "tfrac": "/", "cfrac": "/",
+    "log2": "log2", "log10": "log10", "frac": "/", "dfrac": "/", "tfrac": "/", "cfrac": "/",
 }  # fmt: skip
 
 WRAPPERS = (  # LaTeX that changes only the looks of its argument
@@ -72,6 +73,7 @@ JOINS = frozenset(  # words that begin another thought: what stands behind them 
      "with", "to", "und", "et", "y", "e", "o")
 )  # fmt: skip
 
+_CYRILLIC = {"К": 1, "М": 2, "Г": 3, "Т": 4}
 _K = {"K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 UNITS: dict[str, tuple[float, float]] = {  # as written: its factor, read as decimal and as binary
     "%": (0.01, 0.01), "％": (0.01, 0.01), "°": (math.pi / 180, math.pi / 180),
@@ -81,7 +83,16 @@ UNITS: dict[str, tuple[float, float]] = {  # as written: its factor, read as dec
     **{letter: (1000**n, 1024**n) for letter, n in _K.items()},
     **{f"{letter}{byte}": (1000**n, 1024**n) for letter, n in _K.items() for byte in ("B", "o")},
     **{f"{letter}i{byte}": (1024**n, 1024**n) for letter, n in _K.items() for byte in ("B", "o")},
-    "k": (1e3, 1e3), "kB": (1e3, 1024), "ko": (1e3, 1024), "kb": (1e3, 1024),
+    **{
+        f"{prefix}{what}": (1000**n, 1000**n)
+        for prefix, n in {"": 0, **_K}.items()
+        for what in ("FLOPs", "FLOP", "FLOPS", "FLOP/s", "FLOPS/s")
+    },
+    **{f"{letter}{byte}": (1000**n, 1024**n) for letter, n in _CYRILLIC.items() for byte in ("Б", "байт")},
+    **{f"{letter}иБ": (1024**n, 1024**n) for letter, n in _CYRILLIC.items()},
+    "байт": (1, 1), "байта": (1, 1), "x": (1, 1), "×": (1, 1),
+    "percent": (0.01, 0.01), "per cent": (0.01, 0.01),
+    "k": (1e3, 1024), "kB": (1e3, 1024), "ko": (1e3, 1024), "kb": (1e3, 1024),
     "mb": (1e6, 2**20), "gb": (1e9, 2**30),
     **{f"{letter}bytes": (1000**n, 1024**n) for letter, n in {"k": 1, **_K}.items()},
 }  # fmt: skip
@@ -89,8 +100,14 @@ UNITS: dict[str, tuple[float, float]] = {  # as written: its factor, read as dec
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺·⋅", "0123456789-+..")
 
 _SUBSCRIPT = re.compile(r"[_{}\s\\^]+")
+_ACCENTS = {"hat": "\u0302", "widehat": "\u0302", "bar": "\u0304", "overline": "\u0304", "tilde": "\u0303"}
+_ACCENT = re.compile(r"\\(hat|widehat|bar|overline|tilde)(?![A-Za-z])\s*\{?\s*(\w)")
 _WRAPPER = re.compile(rf"\\(?:{'|'.join(WRAPPERS)})(?![A-Za-z])")
 _PRIMES = str.maketrans({"'": "′", "’": "′", "‵": "′", "ʹ": "′", "*": "′"})
+
+
+def _accented(match: re.Match[str]) -> str:
+    return match[2] + _ACCENTS[match[1]]
 
 
 def canonical(name: str) -> str:
@@ -99,6 +116,6 @@ def canonical(name: str) -> str:
     >>> canonical("q_{bank}"), canonical(r"\mathbf{q}_1"), canonical("bank'")
     ('qbank', 'q1', 'bank′')
     """
-    bare = _WRAPPER.sub("", name) if "\\" in name else name
+    bare = _WRAPPER.sub("", _ACCENT.sub(_accented, name)) if "\\" in name else name
     plain = bare if bare.isascii() else unicodedata.normalize("NFKC", bare)
     return _SUBSCRIPT.sub("", plain.translate(_PRIMES))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 
 from riverhead.errors import InputError
@@ -11,7 +12,7 @@ __all__ = ["LONGEST", "numeral", "trailing_zeros"]
 
 LONGEST = 400  # digits: float64 ends at 309 before the point, and prints 17 behind it
 
-_SEPARATORS = re.compile(r"[ \u00a0\u202f\u2009'_]|\{,\}")
+_SEPARATORS = re.compile(r"[ \u00a0\u202f\u2009'_]|\{,\}|\\,")
 
 
 @lru_cache(maxsize=4096)  # a page says the same numbers again and again
@@ -31,7 +32,11 @@ def numeral(text: str, decimal_comma: bool = False) -> tuple[int | float, float]
     if places.isdecimal() and (not whole or whole.isdecimal()) and not decimal_comma:
         return float(text), 0.5 * 10.0 ** -len(places)
     plain = _SEPARATORS.sub("", text.replace("−", "-"))
-    if decimal_comma:
+    if len(text) == 1 and not text.isascii():  # ½
+        return unicodedata.numeric(text), 0.0
+    if plain.count(".") > 1:  # 1.048.576, whatever the page's own sign is
+        plain = plain.replace(".", "")
+    elif decimal_comma:
         plain = plain.replace(".", "").replace(",", ".")
     elif plain.startswith("0,"):
         plain = plain.replace(",", ".")

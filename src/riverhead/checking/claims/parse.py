@@ -19,6 +19,7 @@ IMPLICIT = 3  # 2√2, (a)(b), 0.5 [1, 2]: tighter than / , looser than ^
 _BINDS = {name: power for name, power in OPERATORS.values() if name}
 _PAIRS = {"(": ")", "[": "]", "{": "}", "（": "）", "［": "］"}
 _OPERAND_STARTS = frozenset(("number", "name", "open"))
+_BARE = frozenset(("sqrt", "exp", "sin", "cos", "tan", "tanh", "log", "log2"))  # also without brackets: ln 2
 _ENDS = frozenset(("", "relation", "separator", "close", "word", "said"))  # behind these no sum goes on
 
 
@@ -30,6 +31,7 @@ class Parser:
         self.kinds = [token.kind for token in page] + [""] * 8  # behind the last there is nothing
         self.decimal_comma = decimal_comma
         self._closing = _closing(page)
+        self._opening = {end: at for at, end in self._closing.items()}
         self._brackets: dict[int, tuple[Expression | None, int]] = {}
         self._depth = 0
         self._spaces = False  # whether spaces part the items of the bracket that is read
@@ -46,24 +48,41 @@ class Parser:
         """Return the bracket that closes the one at ``at``, −1 where none does."""
         return self._closing.get(at, -1)
 
+    def opening(self, at: int) -> int:
+        """Return the bracket that the one at ``at`` closes, −1 where it closes none."""
+        return self._opening.get(at, -1)
+
     def _binary(self, at: int, least: int, inside: bool) -> tuple[Expression | None, int]:
         left, at = self._signed(at, inside)
         while left is not None and self.kinds[at] not in _ENDS:
             sign, power, behind = self._operator(at, left, inside)
             if power <= 0 or power < least or (inside and self._spaces and self._parts_items(at)):
                 break
-            right, after = self._binary(behind, power if sign == "^" else power + 1, inside)
+            right, after = self._operand(behind, sign, power, inside)
             if right is None:
                 break
             left, at = _scientific(left, right, sign), after
         return left, at
+
+    def _operand(self, at: int, sign: str, power: int, inside: bool) -> tuple[Expression | None, int]:
+        """The right operand; a power of a power goes to the right, no deeper than brackets do."""
+        if sign != "^":
+            return self._binary(at, power + 1, inside)
+        if self._depth >= DEEPEST:
+            return None, at
+        self._depth += 1
+        found = self._binary(at, power, inside)
+        self._depth -= 1
+        return found
 
     def _operator(self, at: int, left: Expression, inside: bool) -> tuple[str, int, int]:
         """The operator at a token, written or understood: what it does, how it binds, its operand's place."""
         kind, behind = self.kinds[at], at
         if kind == "line" and (inside or isinstance(left, Operation)):
             behind = self._over_line(at, inside)
-        if kind != "operator":
+        if kind == "name" and self.page[at].text == "of" and self.page[at - 1].text == "%":
+            return "*", _BINDS["*"], at + 1
+        if kind != "operator" and not isinstance(left, Name):
             behind = self._over_gloss(behind)
             kind = self.kinds[behind]
         if kind == "operator":
@@ -95,7 +114,12 @@ class Parser:
     def _over_gloss(self, at: int) -> int:
         """Behind words that tell what a number is, if an operator follows: 2 (K and V) × 80 layers × 64."""
         behind = at
-        if self.kinds[behind] == "open" and self.page[behind].text == "(" and self._words(behind):
+        apart = (
+            behind > 0 and self.page[behind - 1].end < self.page[behind].start
+            if self.kinds[behind]
+            else False
+        )
+        if apart and self.page[behind].text == "(" and self.words(behind):
             behind = self.closing(behind) + 1
         words = 0
         while self._word(behind) and words < 4:
@@ -118,10 +142,11 @@ class Parser:
         """Whether an operator stands between spaces (a hyphen in a word does not)."""
         return self.page[at].text != "-" or self.page[at].start > self.page[at - 1].end
 
-    def _words(self, at: int) -> bool:
+    def words(self, at: int) -> bool:
+        """Say whether a bracket holds only a few words, which tell what stands before it."""
         end = self.closing(at)
         return 0 < end - at < 9 and all(
-            token.kind in ("name", "word", "said") for token in self.page[at + 1 : end]
+            token.kind in ("name", "word", "said") or token.text == "+" for token in self.page[at + 1 : end]
         )
 
     def _juxtaposed(self, at: int, left: Expression, inside: bool) -> bool:
@@ -144,14 +169,25 @@ class Parser:
             if before.kind == "number" or isinstance(left, Number):
                 alone = len(token.text) == 1 and self.kinds[at + 1] in ("operator", "power")
                 plain = (tight or alone) and not is_word(token.text)
-                return plain or called in ("sqrt", "/", "exp")
-            return (
-                len(token.text) <= 3
-                and len(before.text) <= 3
-                and before.kind in ("name", "transposed")
-                and (token.text[0].isupper() or before.text[0].isupper() or before.kind == "transposed")
-            )
+                return plain or self._applied(called, at)
+            if before.kind == "close" or isinstance(left, Operation):
+                return self._applied(called, at)
+            return self._matrices(at)
         return False
+
+    def _applied(self, function: str, at: int) -> bool:
+        """Whether a function stands here with what it is applied to: 2 sin(1), 0.5 ln 2."""
+        opened = self.kinds[at + 1] == "open" and self.page[at + 1].start == self.page[at].end
+        return bool(function) and (opened or function in _BARE)
+
+    def _matrices(self, at: int) -> bool:
+        """Whether two symbols side by side are a product: Q K, x W, K^T q."""
+        token, before = self.page[at], self.page[at - 1]
+        if before.kind == "transposed":
+            return not is_word(token.text)
+        symbols = before.kind == "name" and not is_word(token.text) and not is_word(before.text)
+        short = len(token.text) <= 8 and len(before.text) <= 8
+        return symbols and short and (token.text[0].isupper() or before.text[0].isupper())
 
     def _parts_items(self, at: int) -> bool:
         """Whether the space before a token parts two items of a list, as in [0.5 -0.3] and [0.1 0.2]."""
@@ -175,7 +211,7 @@ class Parser:
                 return operand, after
             return Operation("neg", (operand,), self.page[at].start, operand.end), after
         operand, at = self._primary(at, inside)
-        if self.kinds[at] in ("transposed", "power"):
+        if self.kinds[at] in ("transposed", "power", "unit"):
             return self._postfix(operand, at)
         return operand, at
 
@@ -184,6 +220,10 @@ class Parser:
             kind = self.kinds[at]
             if kind == "transposed":
                 operand = Operation("transpose", (operand,), operand.start, self.page[at].end)
+            elif kind == "unit":
+                unit = self.page[at]
+                one = Number(1, 0.0, "1", unit.start, unit.end, unit.text)
+                operand = Operation("*", (operand, one), operand.start, unit.end)
             elif kind == "power":
                 text = self.page[at].text.translate(SUPERSCRIPTS)
                 try:
@@ -220,7 +260,7 @@ class Parser:
         self._depth -= 1
         if inner is None or self.kinds[end] != "bar" or self.page[end].start > self.page[end - 1].end:
             return None, at
-        if self.kinds[end + 1] not in ("relation", "operator", "close", "power"):
+        if self.kinds[end + 1] not in ("relation", "operator", "close", "power", "", "line"):
             return None, at
         return Operation("norm", (inner,), self.page[at].start, self.page[end].end), end + 1
 
@@ -228,7 +268,7 @@ class Parser:
         token = self.page[at]
         try:
             value, half = numeral(token.text, self.decimal_comma)
-        except InputError:
+        except (InputError, ValueError):
             return None, at
         unit = self.page[at + 1] if self.kinds[at + 1] == "unit" else None
         end = unit.end if unit else token.end
@@ -274,6 +314,8 @@ class Parser:
         try:
             if function == "/":
                 return self._fraction(at)
+            if function == "sqrt" and self.kinds[behind] == "open" and self.page[behind].text == "[":
+                return self._root(at)
             if self.kinds[behind] == "open":
                 bracket = self.page[behind].text
                 arguments, behind = self._bracket(behind)
@@ -282,13 +324,26 @@ class Parser:
                 several = isinstance(arguments, Items) and bracket in "(（{"
                 args = arguments.items if several and isinstance(arguments, Items) else (arguments,)
                 return Operation(function, args, token.start, self.page[behind - 1].end), behind
-            if function in ("sqrt", "exp", "sin", "cos", "log") and self.kinds[behind] in ("number", "name"):
+            if function in _BARE and self.kinds[behind] in ("number", "name"):
                 argument, behind = self._postfix(*self._primary(behind, inside))
-                if argument is not None and (function == "sqrt" or isinstance(argument, Number)):
+                symbol = isinstance(argument, Name) and not is_word(argument.text)
+                if argument is not None and (function == "sqrt" or symbol or not isinstance(argument, Name)):
                     return Operation(function, (argument,), token.start, argument.end), behind
             return None, at
         finally:
             self._depth -= 1
+
+    def _root(self, at: int) -> tuple[Expression | None, int]:
+        r"""\sqrt[3]{27}"""
+        degree, behind = self._bracket(at + 1)
+        if not isinstance(degree, Items) or len(degree.items) != 1 or self.kinds[behind] != "open":
+            return None, at
+        under, behind = self._bracket(behind)
+        if under is None:
+            return None, at
+        one = Number(1, 0.0, "1", degree.start, degree.start)
+        part = Operation("/", (one, degree.items[0]), degree.start, degree.end)
+        return Operation("^", (under, part), self.page[at].start, under.end), behind
 
     def _fraction(self, at: int) -> tuple[Expression | None, int]:
         token, behind = self.page[at], at + 1
@@ -439,6 +494,7 @@ def _scientific(left: Expression, right: Expression, sign: str) -> Expression:
 
 def is_word(text: str) -> bool:
     """Say whether a name is a word, not a symbol: "heads", not "h"."""
+    text = text.replace("_", "")
     return text.isalpha() and (len(text) > 1 or text > "\u3000" or text == "s")
 
 

@@ -92,26 +92,29 @@ _SUB = "|".join(
 )  # fmt: skip
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+−]?\d+(?![\w.]))?"
 _GROUPED = (
-    r"\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d{1,3}(?:\{,\}\d{3})+(?!\d)(?:\.\d+)?"
+    r"\d{1,3}(?:,\d{3})+(?!\d|,\d)(?:\.\d+)?|\d{1,3}(?:\{,\}\d{3})+(?!\d)(?:\.\d+)?"
     r"|\d{1,3}(?:[ ],[ ]\d{3})+(?!\d)|\d{1,3}(?:[\u00a0\u202f\u2009']\d{3})+(?!\d)(?:\.\d+)?"
-    r"|\d{1,3}(?:_\d{3})+(?!\d)|(?<=[=≈×*·÷+/][ ])\d{1,3}(?:[ ]\d{3})+(?![\d.,])|0,\d+(?![\d,.])"
+    r"|\d{1,3}(?:_\d{3})+(?!\d)|\d{1,3}(?:\\,\d{3})+(?!\d)"
+    r"|(?<=[=≈×*·÷+/][ ])\d{1,3}(?:[ ]\d{3})+(?![\d.,])|0,\d+(?![\d,.])"
     r"|\d{1,3}(?:[ ]\d{3})+(?=[ ][=≈×·*÷/+])|\d{1,3}(?:\.\d{3}){2,}(?![\d.])"
 )
 _COMMA = r"\d{1,3}(?:[.\u00a0\u202f\u2009 ]\d{3})+(?:,\d+)?(?![\d.])|\d+,\d+(?:[eE][-+−]?\d+(?![\w.]))?"
 _LONG_UNITS = "|".join(sorted((re.escape(u) for u in UNITS if len(u) > 1), key=len, reverse=True))
 _UNIT = re.compile(
     rf"[ \u00a0\u202f\u2009]?(?:{_LONG_UNITS})(?![A-Za-z])|[KMGTPBk](?![\w'])"
-    r"|[ \u00a0\u202f]?\\?[%％]|°|\^\{?\\circ\}?"
+    r"|[ ]B(?![\w'])|[x×](?=[\s.,;)]|$)(?!\s*[\d(\[√])"
+    r"|(?:[ \u00a0\u202f]|\\,)?\\?[%％]|°|\^\{?\\circ\}?"
 )
+_UNIT_BEHIND = re.compile(rf"[ ]?(?:{_LONG_UNITS})(?![A-Za-z])")
 
 _PATTERN = r"""
   (?P<line> [ \t│┃║]*(?:\r\n?|[\n\u2028\u2029\x0b\x0c\x85]) )
 | (?P<space> [ \t\u00a0\u2009\u202f\u3000\u200b\ufeff]+ | (?:\#|//|--|;;)[ \t]*(?=→|->|=|≈|⇒) )
 | (?P<word> 0[xX][0-9a-fA-F]+(?!\w) | (?!\d{1,3}(?:\.\d{3}){2,}(?![\d.]))\d+(?:\.\d+){2,} )
-| (?P<number> (?=[\d.])(?:(?<![\w.])(?:%(grouped)s) | %(number)s) )
+| (?P<number> (?=[\d.])(?:(?<![\w.])(?:%(grouped)s) | %(number)s) | [½⅓⅔¼¾⅕⅛⅜⅝⅞] )
 | (?P<separator> [,;，；、] | &(?!\s*(?:=|≈|\\approx|\\simeq|\\to|\\rightarrow)) )
 | (?P<open> [(\[{（［⟨] ) | (?P<close> [)\]}）］⟩] )
-| (?P<operator> [+−–±×·⋅∙•∗✕⨯⊙⊕@÷∕⁄] | -(?!-?>) | /(?!/[ ]*[=≈→]) | (?<=[ ])\.(?=[ ]) )
+| (?P<operator> [+−–±×·⋅∙•∗✕⨯⊙⊕@÷∕⁄＋－＊／] | -(?!-?>) | /(?!/[ ]*[=≈→]) | (?<=[ ])\.(?=[ ]) )
 | (?P<times> (?<=[\d)\]}])[xX](?=[\d(\[]) | (?<=[\d)\]}BKMGTbs%%][ ])[xX](?=[ ][\d(\[.√]) )
 | (?P<matrix> \\{1,2}begin\{(?:[bpvBV]?(?:small)?matrix|array)\*?\}(?:\{[^{}\n]*\})? )
 | (?P<endmatrix> \\{1,2}end\{(?:[bpvBV]?(?:small)?matrix|array)\*?\} )
@@ -125,7 +128,7 @@ _PATTERN = r"""
 | (?P<call> \\{1,2}(?:%(calls)s)(?![A-Za-z]) | √ )
 | (?P<command> \\{1,4}(?:%(commands)s)(?![A-Za-z]) )
 | (?P<bar> ‖|\\\||\||\\[lr]?[vV]ert(?![A-Za-z]) )
-| (?P<skip> \$+|`+|[│┃║]+|\\{1,2}(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|q?quad|limits)(?![A-Za-z])
+| (?P<skip> \$+|/\*+|\*+/|`+|[│┃║]+|\\{1,2}(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|q?quad|limits)\b
           |\\{1,2}(?:label|color|textcolor|tag)\{[^{}\n]*\}|\\[,;!:>]|\\\\\[[\d.]+(?:pt|em|ex)\]|\\[()\[\]]
           |%(wrap)s|~(?=[\d.])|&(?=\s*(?:=|≈|\\approx|\\simeq|\\to|\\rightarrow))|\\nonumber )
 | (?P<row> \\\\(?![A-Za-z]) ) | (?P<spacing> \\[ ] )
@@ -237,7 +240,7 @@ class _Cutter:
         unit = _UNIT.match(self.text, end)
         if unit is None:
             return end
-        written = unit.group().strip(" \u00a0\u202f\u2009\\")
+        written = unit.group().strip(" \u00a0\u202f\u2009\\,")
         return self._keep("unit", "°" if "circ" in written else written, end, unit.end())
 
     def _open(self, sign: str, start: int, end: int) -> int:
@@ -251,7 +254,9 @@ class _Cutter:
     def _close(self, sign: str, start: int, end: int) -> int:
         if self.lists:
             self.lists.pop()
-        return self._keep("close", sign, start, end)
+        self._keep("close", sign, start, end)
+        unit = _UNIT_BEHIND.match(self.text, end)  # (80 − 16) GB
+        return self._keep("unit", unit.group().strip(), end, unit.end()) if unit else end
 
     def _spacing(self, sign: str, start: int, end: int) -> int:
         """A backslash and a space: LaTeX's space, or a matrix's row that has lost its second backslash."""

@@ -7,7 +7,7 @@ import re
 from riverhead.checking.claims import evaluate
 from riverhead.checking.claims.claim import Finding, Truth
 from riverhead.checking.claims.expression import Binding, Expression, Items, Number, Operation
-from riverhead.checking.claims.judge import Link, judge
+from riverhead.checking.claims.judge import Link, Pool, judge
 from riverhead.checking.claims.scalars import Unreadable
 
 __all__ = ["softmax_below"]
@@ -20,7 +20,7 @@ ANOTHER = re.compile(r"mask|causal|sigmoid|norm|drop|top|without|before|sum", re
 DIVISORS = (*(d**0.5 for d in (2, 3, 8, 32, 128, 512)), 0.5, 2, 4, 8, 10, 16)  # usual scales and temperatures
 
 
-def softmax_below(scores: Binding, label: str, weights: Items) -> Finding | None:
+def softmax_below(scores: Binding, label: str, weights: Items, pool: Pool) -> Finding | None:
     """Judge weights that are only called softmax against the scores right above them.
 
     "scores: [2, 1]" and below it "softmax: [0.73, 0.27]": what divides the scores may stand elsewhere on the
@@ -32,7 +32,7 @@ def softmax_below(scores: Binding, label: str, weights: Items) -> Finding | None
     if not near or not _alike(scores.value, weights):
         return None
     claim = Operation("softmax", (scores.value,), scores.start, scores.end)
-    plainly = judge(Link(claim, weights, "=", weights.start, weights.end), {})
+    plainly = judge(Link(claim, weights, "=", weights.start, weights.end), {}, pool)
     if plainly is None or plainly.verdict is not Truth.FALSE:
         return plainly
     for divisor in DIVISORS:
@@ -40,7 +40,7 @@ def softmax_below(scores: Binding, label: str, weights: Items) -> Finding | None
         scaled = Operation("/", (scores.value, scale), scores.start, scores.end)
         claim = Operation("softmax", (scaled,), scores.start, scores.end)
         if _close(claim, weights.items[0]):
-            finding = judge(Link(claim, weights, "=", weights.start, weights.end), {})
+            finding = judge(Link(claim, weights, "=", weights.start, weights.end), {}, pool)
             if finding is not None and finding.verdict is Truth.TRUE:
                 return finding
     return plainly

@@ -1,0 +1,47 @@
+"""What speaks for a number that looks false: the text denies it, tells of a change, has its own unit."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from riverhead.checking.claims.claim import Finding, Truth
+from riverhead.checking.claims.expression import Expression, Number, Operation
+from riverhead.checking.claims.judge import walk
+
+__all__ = ["doubted"]
+
+DENIED = re.compile(r"[\s`*.)\]#/→>=-]*(?:is |are )?(?:False|false|wrong|incorrect|not true|impossible|✗|❌)")
+PRINTED = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?$")
+UNIT_BEHIND = re.compile(r"[ \u00a0]?[^\W\d_]")
+POWERS = range(1, 6)
+UNITS = (*(1000.0**n for n in POWERS), *(1024.0**n for n in POWERS), 60.0, 3600.0, 24.0, 100.0, 8.0)
+ROOM = 0.06  # of the ratio: 197 printed as 200, 6.44·10⁹ as 6.4 B
+
+
+def doubted(finding: Finding, relation: str, left: Expression, text: str) -> Finding | None:
+    """Return a false finding, None where the text itself says or means otherwise.
+
+    Where a word stands behind the printed number, and the two differ by what a unit may stand for, it is not
+    checkable: 5 ms × 200 = 1 s.
+    """
+    behind = text[finding.end : finding.end + 40]
+    if DENIED.match(behind) or (relation == "→" and not _worked_out(left)):
+        return None
+    printed = PRINTED.search(text[finding.start : finding.end])
+    if not UNIT_BEHIND.match(behind) or printed is None or not isinstance(finding.exact, (int, float)):
+        return finding
+    shown = float(printed[0].replace(",", "").replace("−", "-"))
+    if not shown or not finding.exact:
+        return finding
+    ratio = abs(finding.exact / shown)
+    if any(abs(ratio * unit - 1) < ROOM or abs(ratio / unit - 1) < ROOM for unit in UNITS):
+        return replace(finding, verdict=Truth.UNCHECKED, exact=None, cause="in a unit that is not known here")
+    return finding
+
+
+def _worked_out(side: Expression) -> bool:
+    """Whether more stands there than a shape such as 512 × 64: a decimal, a function, a root."""
+    parts = list(walk(side))
+    deeper = any(isinstance(part, Operation) and part.what not in ("*", "+", "-", "neg") for part in parts)
+    return deeper or any(isinstance(part, Number) and part.half for part in parts)
