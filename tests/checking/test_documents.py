@@ -173,7 +173,9 @@ def test_html_says_what_the_standard_parser_says(source: str) -> None:
     [
         ("<p>a = 1\n+ 2</p><p>b</p>", "a = 1 + 2\nb"),
         ("a<br>b<hr/>c", "a\nb\nc"),
-        ("<pre>a\nb</pre>", "a\nb"),
+        ("<pre>a\nb</pre>c\nd", "a\nb\nc d"),
+        ("a <math display='block'><mn>1</mn></math> b", "a \n1\n b"),
+        ("<span class='MathJax'><span>3 = 3</span></span>", "3 = 3"),
         ("<p style='white-space: pre'>a\nb</p>", "a\nb"),
         ("10<sup>9</sup>, d<sub>k</sub>", "10^{9}, d_{k}"),
         ("<p>10<sup>9</p>x", "10^{9}\nx"),
@@ -319,6 +321,12 @@ def test_a_line_counts_as_an_editor_counts_it() -> None:
         *((1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3), (2, 4), (3, 1), (3, 2), (4, 1)),
     ]
     assert [page.source_line(line) for line in (1, 2, 3, 4)] == ["a", "b\u2028c", "d", ""]
+
+
+def test_a_number_in_mathml_stands_behind_its_blanks() -> None:
+    page = read("<math><mn>\n 7</mn></math>", "html")
+    place = page.where(page.text.index("7"))
+    assert (place.line, place.column) == (2, 2)
 
 
 def test_a_place_outside_the_page_is_refused() -> None:
