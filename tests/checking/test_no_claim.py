@@ -176,6 +176,22 @@ W = nn.Linear(4, 3); W.weight.shape = (3, 4)
 dumbbell weights: 5, 10, 20 kg
 font weights 400, 500, 700
 scores: 3, 5, 4 of 5 stars
+raw attention weights: [2.1, 0.3, -1.2]
+attention weights before the softmax: [2.1, 0.3, -1.2]
+softmax: [3, 1] → [0.88, 0.12]
+(4, 64) × (64, 4) = (4, 4)
+(4 × 64) · (64 × 4) = (4 × 4)
+Q: 4 × 64, K: 4 × 64, QKᵀ: 4 × 4
+Let x = 2 or x = 3. Then x² = 4 or x² = 9.
+7B × 4 bit = 3.5 GB
+RTX 4090 = 24 GB
+100 + 10% = 110
+It costs $3 × 4 = $12 per hour.
+17 = 2 mod 5, 7 % 3 = 1, 7 // 2 = 3
+[1, 2] + [3] = [1, 2, 3]
+sin(30°) = 0.5
+3! = 6
+768 → 3072 → 768
 """
 
 
