@@ -160,7 +160,7 @@ def test_a_hidden_weight_is_exactly_0():
     report = grade(sheet, answers | {"weights.0.1": "0.01", "masked.1.2": "0", "masked.2.0": "-inf"})
     assert [report[id].credit for id in ("weights.0.1", "masked.1.2", "masked.2.0")] == [0.0, 0.0, 0.0]
     assert report["masked.1.2"].mistakes == ("masked-with-0",)
-    assert "not hidden" in report["masked.2.0"].words
+    assert report["masked.2.0"].mistakes == ("wrong-triangle",)
 
 
 def test_tolerance_is_said_in_words_and_is_what_is_accepted():
@@ -195,6 +195,13 @@ def test_slips_of_the_pen_are_named():
     assert grade(weights, {"weights.0.1": "59"})["weights.0.1"].kind is Kind.PERCENT
     assert grade(weights, {"weights.0.1": "0.59 %"})["weights.0.1"].kind is Kind.PERCENT
     assert grade(weights, {"weights.0.1": "59 %"})["weights.0.1"].kind is Kind.RIGHT
+
+
+def test_a_percentage_without_its_sign_costs_one_cell():
+    answers = TRUE | {f"weights.1.{j}": f"{100 * SHEET[f'weights.1.{j}'].truth:.0f}" for j in range(3)}
+    report = grade(SHEET, answers)
+    assert set(kinds(report).values()) <= {Kind.PERCENT, Kind.FOLLOWS}
+    assert [report[f"out.1.{c}"].credit for c in range(2)] == [1.0, 1.0]
 
 
 def test_a_sign_is_seen_on_the_learners_own_numbers():

@@ -13,7 +13,7 @@ from riverhead.checking.answers.sheet import Cell, Sheet
 from riverhead.checking.answers.standing import Standing, standings
 from riverhead.checking.answers.telling import shown
 from riverhead.checking.answers.wiring import Layout, two
-from riverhead.checking.answers.working import fits, right, truth
+from riverhead.checking.answers.working import fits, percentage, right, truth
 from riverhead.errors import InputError
 from riverhead.numbers import fixed
 
@@ -151,7 +151,7 @@ def _sign(grader: _Grader, cell: Cell, value: float) -> str:
 
 
 def _percent(grader: _Grader, cell: Cell, value: float) -> str:
-    if value and grader.accepts(cell, value / 100):
+    if percentage(cell, value, grader.standings[cell.id].made):
         return "A hundred times too large: a percentage needs its %."
     if value and grader.accepts(cell, value * 100):
         return "A hundred times too small: with a %, or divided by 100, once too often."

@@ -107,7 +107,7 @@ class Report(Displayable):
         order = {key: n for n, key in reversed(list(enumerate(map(_heading, self.marks))))}
         for heading, marks in groupby(sorted(self.marks, key=lambda m: order[_heading(m)]), key=_heading):
             if heading:
-                parts += [Text((heading,), "heading"), _table(list(marks), reveal)]
+                parts += [Text((heading,)), _table(list(marks), reveal)]
         return Scene(self.title, tuple(parts))
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,8 +139,8 @@ COUNTED = {
 
 HEADINGS = {
     Kind.RIGHT: "",
-    Kind.BLANK: "Blank",
-    Kind.OFF: "Wrong, by no mistake that is known",
+    Kind.BLANK: "Blank:",
+    Kind.OFF: "Wrong, by no mistake that is known:",
 }
 
 
@@ -151,7 +151,8 @@ def _heading(mark: Mark) -> str:
 def _table(marks: Sequence[Mark], reveal: bool) -> Table:
     """The cells of one heading; a remark of their own where the heading does not say it."""
     remarks = any(mark.kind in HEADINGS and mark.kind is not Kind.BLANK for mark in marks)
-    columns = ("", "written", *["right"] * reveal, *[""] * remarks)
+    true = "exact" if marks[0].kind is Kind.FOLLOWS else "right"
+    columns = ("", "written", *[true] * reveal, *[""] * remarks)
     rows = tuple(
         (mark.name, mark.answer.text, *[mark.shown] * reveal, *[mark.words] * remarks) for mark in marks
     )

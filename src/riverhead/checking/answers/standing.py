@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from riverhead.checking.answers.reading import Answer, State
 from riverhead.checking.answers.sheet import Cell, Sheet
 from riverhead.checking.answers.steps import follow
-from riverhead.checking.answers.working import fits, kept, right, truth
+from riverhead.checking.answers.working import fits, kept, percentage, right, truth
 from riverhead.numbers import Interval
 
 __all__ = ["Standing", "group", "standings", "stock"]
@@ -77,6 +77,9 @@ def _written(cell: Cell, answer: Answer, parents: list[Standing], sheet: Sheet, 
         is_right = fits(cell, answer.value, follow(cell.step, originals))
     wrong = not is_right and not follows
     written = _written_out(cell, answer)
+    short = answer.decimals is not None and answer.decimals < cell.decimals
+    if wrong and short and percentage(cell, answer.value, made):
+        written = written * Interval.point(0.01)  # 54 for 54 %: what is carried on is 0.54
     carried = written if wrong else _behind(answer.value, written, [made, truth(cell) if is_right else None])
     return Standing(
         is_right, follows, made, written, carried, not is_right and (slipped or wrong), wrong and constant

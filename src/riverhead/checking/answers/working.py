@@ -11,7 +11,7 @@ from riverhead.checking.answers.steps import follow
 from riverhead.numbers import Interval, Rounding
 from riverhead.numbers.interval import slack
 
-__all__ = ["Known", "Working", "fits", "kept", "right", "truth"]
+__all__ = ["Known", "Working", "fits", "kept", "percentage", "right", "truth"]
 
 Known = Callable[[Cell], Interval | None]
 
@@ -98,3 +98,13 @@ def fits(cell: Cell, value: float, made: Interval | None) -> bool:
         return made is not None and value == made.lo == made.hi
     half = 10.0**-cell.decimals / 2 + slack(max(abs(made.lo), abs(made.hi)))
     return made.lo - half <= value <= made.hi + half
+
+
+def percentage(cell: Cell, value: float, made: Interval | None) -> bool:
+    """Say whether ``value`` would be right, or fit, with a % behind it; near 0 every number would.
+
+    >>> percentage(Cell("weights", (0, 1), 0.538776), 54, None)
+    True
+    """
+    share = value / 100
+    return abs(share) >= 10.0**-cell.decimals and (right(cell, share) or fits(cell, share, made))
