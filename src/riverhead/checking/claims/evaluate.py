@@ -32,6 +32,7 @@ class Reading:
     base: float = math.e  # of log
     sample: bool = False  # a variance is divided by n − 1
     degrees: bool = False  # of an angle that is a whole number
+    unitless: bool = False  # the result is in the unit of its terms, and says none: 192 GB − 140 GB = 52
     bare: bool = False  # the unit of the result is not meant as a factor: 17.5 × 0.25 = 4.4 GB
 
     def others(self, choices: set[str]) -> list[Reading]:
@@ -46,7 +47,7 @@ class Reading:
 
 _ALTERNATIVES: dict[str, tuple[bool | float, ...]] = {
     "dot": (False,), "binary": (True,), "billions": (True,), "bare": (True,), "base": (10.0, 2.0),
-    "sample": (True,), "degrees": (True,),
+    "sample": (True,), "degrees": (True,), "unitless": (True,),
 }  # fmt: skip
 
 
@@ -92,6 +93,10 @@ class Evaluator:
     def factor(self, unit: str, result: bool = False) -> int | float:
         """Return what a unit multiplies by, as it is read; that of a ``result`` may be only its name."""
         decimal, binary = UNITS.get(unit, (1, 1))
+        if binary != 1 and decimal >= 1 and not result:
+            self.choices.add("unitless")
+            if self.reading.unitless:
+                return 1
         if result and binary > 1:
             self.choices.add("bare")
             if self.reading.bare:

@@ -13,7 +13,7 @@ from riverhead.checking.claims.judge import Link, Pool, is_literal, judge, walk
 from riverhead.checking.claims.notation import FILLER, JOINS, SUPPOSED, canonical
 from riverhead.checking.claims.parse import Parser, is_word
 from riverhead.checking.claims.tokens import decimal_comma, tokens
-from riverhead.checking.claims.unspoken import softmax_below
+from riverhead.checking.claims.unspoken import unspoken
 
 __all__ = ["Chain", "Page", "find"]
 
@@ -63,6 +63,7 @@ class _Finder:
         self.parser = Parser(self.tokens, decimal_comma(text))
         self.found = Page(names=dict(names))
         self.pool = Pool()
+        self.listed: Binding | None = None  # the list that was bound last
         self.row: list[Expression] = []
         self.given: dict[str, int] = {}  # where each name got its value
         self.last: Chain | None = None  # what a line that begins with "=" goes on from
@@ -343,10 +344,13 @@ class _Finder:
     def _keep(self, name: str, label: str, value: Expression) -> None:
         if not isinstance(value, (Number, Items)):
             return
-        if isinstance(value, Items) and self.found.bindings:
-            finding = softmax_below(self.found.bindings[-1], label, value, self.pool)
+        binding = Binding(name, label, value, value.start, value.end)
+        if self.listed is not None:
+            finding = unspoken(self.listed, binding, self.pool)
             self.found.findings += [finding] if finding is not None else []
-        self.found.bindings.append(Binding(name, label, value, value.start, value.end))
+        if isinstance(value, Items):
+            self.listed = binding
+        self.found.bindings.append(binding)
 
     def _words_before(self, start: int) -> str:
         line = self.text[max(0, start - MAX_LABEL) : start]

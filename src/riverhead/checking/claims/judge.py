@@ -144,6 +144,8 @@ class _Judge:
         choices: set[str] = set()
         first = Reading()
         best = self._quietly(first, choices)
+        if self.printed is None or any(isinstance(part, Number) and part.unit for part in walk(self.printed)):
+            choices.discard("unitless")
         reading = first
         for other in first.others(choices):
             if best is not None and best[0]:
@@ -295,6 +297,8 @@ def _words(reading: Reading) -> str:
         "binary": "in binary units",
         "billions": "B as billion",
         "bare": "",
+        "unitless": "",
+        "degrees": "in degrees",
         "dot": "products of the vectors number by number",
         "sample": "divided by n − 1",
         "base": f"log to base {reading.base:g}",

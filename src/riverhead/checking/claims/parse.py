@@ -444,6 +444,8 @@ class Parser:
                 return Items(tuple(row[0] for row in rows), start, stop)
             return Items(tuple(Items(tuple(row), row[0].start, row[-1].end) for row in rows), start, stop)
         items = tuple(item for row in rows for item in row)
+        if len(items) == 1 and isinstance(items[0], Items) and self.page[at + 1].text.startswith("\\"):
+            return replace(items[0], start=start, end=stop)  # \left[\begin{array}
         if len(items) == 1 and not matrix and self.page[at].text in "({（":
             return replace(items[0], start=start, end=stop)
         return Items(items, start, stop)

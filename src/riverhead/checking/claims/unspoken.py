@@ -1,8 +1,9 @@
-"""What a text claims without a relation: weights that stand below their scores and are only called so."""
+"""What a text claims without a formula: weights below their scores, the mean or the sum of a list above."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from riverhead.checking.claims import evaluate
 from riverhead.checking.claims.claim import Finding, Truth
@@ -10,49 +11,80 @@ from riverhead.checking.claims.expression import Binding, Expression, Items, Num
 from riverhead.checking.claims.judge import Link, Pool, judge
 from riverhead.checking.claims.scalars import Unreadable
 
-__all__ = ["softmax_below"]
+__all__ = ["unspoken"]
 
-MAX_BELOW = 120  # characters between scores and the weights that are only called their softmax
+MAX_BELOW = 120  # characters between a list and what is said of it
 NEAR = 0.02  # of a first weight: farther off, no rounding of the scores brings a divisor's weights to it
-SCORES = re.compile(r"score|scaled|logit|\b[zs]\b|raw", re.IGNORECASE)
-WEIGHTS = re.compile(r"softmax|prob|weight", re.IGNORECASE)
-ANOTHER = re.compile(r"mask|causal|sigmoid|norm|drop|top|without|before|sum", re.IGNORECASE)
 DIVISORS = (*(d**0.5 for d in (2, 3, 8, 32, 128, 512)), 0.5, 2, 4, 8, 10, 16)  # usual scales and temperatures
 
+_SCORES = r"score|scaled|logit|\b[zs]\b|raw"
+_EXPS = r"\be?exp|e\^|exponential"
+_WEIGHTS = r"softmax|prob|weight"
+_OTHER = re.compile(r"mask|causal|sigmoid|norm|drop|top|without|before", re.IGNORECASE)
+_SAID = [  # what is said of the list above; of which lists; what that is of them
+    (_WEIGHTS, _EXPS, "share"),
+    (_WEIGHTS, _SCORES, "softmax"),
+    (r"^(?:sum|total|Σ|总和)$", rf"{_EXPS}|{_WEIGHTS}", "sum"),
+    (r"^(?:mean|average|avg|μ|\\mu)$", r"^[a-z]$|input|vector|activation", "mean"),
+    (r"^(?:var|variance|σ²|\\sigma\^2)$", r"^[a-z]$|input|vector|activation", "var"),
+    (r"^(?:std|σ|\\sigma|standard deviation)$", r"^[a-z]$|input|vector|activation", "std"),
+]
+_PATTERNS = [
+    (re.compile(said, re.IGNORECASE), re.compile(of, re.IGNORECASE), what) for said, of, what in _SAID
+]
 
-def softmax_below(scores: Binding, label: str, weights: Items, pool: Pool) -> Finding | None:
-    """Judge weights that are only called softmax against the scores right above them.
 
-    "scores: [2, 1]" and below it "softmax: [0.73, 0.27]": what divides the scores may stand elsewhere on the
-    page, and a usual scale that gives the weights is believed. None where the two may not belong together.
+def unspoken(listed: Binding, said: Binding, pool: Pool) -> Finding | None:
+    """Judge what is only named against the list right above it.
+
+    "scores: [2, 1]" and below it "softmax: [0.73, 0.27]"; "x = [2, 4]" and "mean = 3". What divides the
+    scores may stand elsewhere on the page: a usual scale that gives the weights is believed. None where the
+    two may not belong together.
     """
-    if not (WEIGHTS.search(label) and SCORES.search(scores.label)) or ANOTHER.search(scores.label + label):
+    if not 0 < said.value.start - listed.value.end < MAX_BELOW or _OTHER.search(listed.label + said.label):
         return None
-    near = 0 < weights.start - scores.end < MAX_BELOW
-    if not near or not _alike(scores.value, weights):
-        return None
-    claim = Operation("softmax", (scores.value,), scores.start, scores.end)
-    plainly = judge(Link(claim, weights, "=", weights.start, weights.end), {}, pool)
-    if plainly is None or plainly.verdict is not Truth.FALSE:
-        return plainly
-    for divisor in DIVISORS:
-        scale = Number(divisor, 0.0, f"{divisor:g}", scores.start, scores.start)
-        scaled = Operation("/", (scores.value, scale), scores.start, scores.end)
-        claim = Operation("softmax", (scaled,), scores.start, scores.end)
-        if _close(claim, weights.items[0]):
-            finding = judge(Link(claim, weights, "=", weights.start, weights.end), {}, pool)
-            if finding is not None and finding.verdict is Truth.TRUE:
-                return finding
+    name = said.label.strip(" *`$:")
+    for pattern, of, what in _PATTERNS:
+        if (
+            pattern.search(name)
+            and of.search(listed.label.strip(" *`$:"))
+            and _alike(listed.value, said.value, what)
+        ):
+            return _judged(listed, said, what, pool)
+    return None
+
+
+def _judged(listed: Binding, said: Binding, what: str, pool: Pool) -> Finding | None:
+    plainly = None
+    for claim in _claims(listed, what, said.value):
+        finding = judge(Link(claim, said.value, "=", said.value.start, said.value.end), {}, pool)
+        if finding is None or finding.verdict is not Truth.FALSE:
+            return finding
+        plainly = plainly or finding
     return plainly
 
 
-def _alike(scores: Expression, weights: Items) -> bool:
-    """Whether both are vectors of one length."""
-    return (
-        isinstance(scores, Items)
-        and len(scores.items) == len(weights.items) > 1
-        and not any(isinstance(item, Items) for item in (*scores.items, *weights.items))
-    )
+def _claims(listed: Binding, what: str, said: Expression) -> Iterator[Operation]:
+    start, end = listed.value.start, listed.value.end
+    if what == "share":
+        total = Operation("sum", (listed.value,), start, end)
+        yield Operation("/", (listed.value, total), start, end)
+        return
+    yield Operation(what, (listed.value,), start, end)
+    for divisor in DIVISORS if what == "softmax" else ():
+        scale = Number(divisor, 0.0, f"{divisor:g}", start, start)
+        claim = Operation("softmax", (Operation("/", (listed.value, scale), start, end),), start, end)
+        if isinstance(said, Items) and _close(claim, said.items[0]):
+            yield claim
+
+
+def _alike(listed: Expression, said: Expression, what: str) -> bool:
+    """Whether both are vectors of one length, or the second is the one number that a list has."""
+    if not isinstance(listed, Items) or any(isinstance(item, Items) for item in listed.items):
+        return False
+    if what not in ("softmax", "share"):
+        return isinstance(said, Number) and len(listed.items) > 1
+    return isinstance(said, Items) and len(listed.items) == len(said.items) > 1
 
 
 def _close(claim: Operation, first: Expression) -> bool:
