@@ -151,6 +151,30 @@ def test_each_example_is_judged_by_its_own_inputs():
     assert [words for words, _ in false(SAID + first + again.replace("7.642", "7.654"))] == ["7.654"]
 
 
+def test_a_result_told_again_is_of_the_example_it_was_of():
+    first = "Q = [[1, 0]]\nK = [[1, 0], [0, 1]]\nV = [[2, 13], [5, 7]]\noutput = [[2.991, 11.019]]\n"
+    again = "Q = [[0, 3]]\nK = [[1, 0], [0, 1]]\nV = [[2, 13], [5, 7]]\n"
+    assert false(SAID + first + again + "output = [[2.991, 11.019]]\n") == []
+
+
+def test_hidden_scores_carry_no_weight_forward():
+    # 0.16 is e⁰ / (2e⁰ + 2e^0.71) = 0.1649; without rounding it is 0.1651
+    given = "Q = [[0, 0], [0, 0], [0, 0], [0, 1], [0, 0]]\nK = [[0, 0], [0, 0], [0, 1], [0, 1], [0, 0]]\n"
+    zeros = "[0.00, 0.00, 0.00, 0.00, 0.00]"
+    scaled = f"scaled scores = [{zeros}, {zeros}, {zeros}, [0.00, 0.00, 0.71, 0.71, 0.00], {zeros}]\n"
+    weights = "weights = [[1.00, 0.00, 0.00, 0.00, 0.00], [0.50, 0.50, 0.00, 0.00, 0.00], "
+    weights += (
+        "[0.33, 0.33, 0.33, 0.00, 0.00], [0.16, 0.16, 0.34, 0.34, 0.00], [0.20, 0.20, 0.20, 0.20, 0.20]]\n"
+    )
+    assert false(SAID + "The mask is causal.\n" + given + scaled + weights) == []
+
+
+def test_a_zero_among_decimals_is_rounded_like_them():
+    text = SAID + "q = (4, 1)\nk_a = (1, 1)\nk_b = (0, 0)\nk_c = (-1, -1)\nweights = (0.97, 0.03, 0)\n"
+    [found] = checked(text)
+    assert found.how == "rounded"
+
+
 def test_tokens_as_columns_are_read_as_such():
     text = SAID + "Q = [[1, 0, 2], [0, 1, 1]]\nK = [[2, 1, 0], [0, 1, 3]]\nV = [[1, 5, 2], [7, 3, 0]]\n"
     q, k = ([(1, 0), (0, 1), (2, 1)], [(2, 0), (1, 1), (0, 3)])

@@ -11,6 +11,7 @@ FALSE = {  # each with what is said of it
     "scores = [2, 5, 3]\nattention weights = [0.25, 0.20, 0.55]\n": "order against order",
     "scores = [2, 2, 3]\nattention weights = [0.15, 0.29, 0.56]\n": "equal scores with unequal weights",
     "V = [[1, 7], [3, 2]]\noutput = [2.0, 7.9]\n": "outside the values it is a mean of: they go from 2 to 7",
+    "Causal attention weights = [[0.6, 0.4], [0.3, 0.7]]\n": "diagonal",
     "Causal attention weights = [[1.0, 0, 0], [0.4, 0.5, 0.1], [0.2, 0.3, 0.5]]\n": "diagonal",
     "| softmax | hen | fox | sum |\n|---|---|---|---|\n| exp | 2.5 | 1.5 | 4.2 |\n": "not the sum of its row",
 }
@@ -21,7 +22,7 @@ TRUE = (
     "Without a softmax: unnormalised attention weights = [1.2, 0.9]\n",
     "weights = [0.7, -1.2, 0.4]\n",  # of a neuron
     "The attention weights begin\nattention weights = [0.5, 0.2], …\n",
-    "attention weights = [[0.2, 0.7], [0.8, 0.3]]\n",  # columns sum to 1
+    "attention weights = [[0.15, 0.70], [0.85, 0.30]]\n",  # columns sum to 1
     "scores = [2.0, 2.1]\nattention weights = [0.50, 0.50]\n",
     "scores = [0.3, 0.3, 0.1]\nattention weights = [0.36, 0.35, 0.29]\n",  # scores that were rounded
     "V = [[1, 7], [3, 2]]\noutput = [1.0, 7.0]\n",
