@@ -28,7 +28,8 @@ SPELLINGS = {
     "α": ["α"],
 }
 WORKED: dict[str, Callable[..., float]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "^": lambda a, b: math.pow(a, b) if a else math.nan,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "^": lambda a, b: a**b if a else math.nan,
     "neg": operator.neg, "sqrt": math.sqrt, "exp": math.exp, "sin": math.sin, "ln": math.log,
 }  # fmt: skip
 SIGNS = {
@@ -104,7 +105,10 @@ class Printer:
         level = SUM if what in "+-" else PRODUCT
         sign = self.draw.choice(SIGNS[what])
         gap = " " if sign == "-" else self.draw.choice(["", " "] if sign == "*" else ["", " ", "\u2009"])
-        return f"{self.print(parts[0], level)}{gap}{sign}{gap}{self.print(parts[1], level + 1)}", level
+        left, right = self.print(parts[0], level), self.print(parts[1], level + 1)
+        if left[-1] in "⁰¹²³⁴⁵⁶⁷⁸⁹" and sign in "·⋅":
+            gap = " "  # e⁰·⁵ is e^0.5
+        return left + gap + sign + gap + right, level
 
     def called(self, what: str, inner: Tree) -> tuple[str, int]:
         text = self.print(inner)
@@ -125,7 +129,7 @@ class Printer:
         if base[0] == "name":
             forms.remove("^(%s)")  # the second of many, as in x^(2)
         form = self.draw.choice(forms if " " not in below else forms[:2])
-        if self.draw.random() < 0.3:
+        if self.draw.random() < 0.3:  # what stands behind it is no part of it
             return below + above.translate(SUPERSCRIPTS), POWER
         return below + form % above, POWER
 
