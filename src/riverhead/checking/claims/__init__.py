@@ -1,6 +1,6 @@
 """Every arithmetic claim of a text, checked."""
 
-from riverhead.checking.claims.claim import Claim, Truth
 from riverhead.checking.claims.checked import claims
+from riverhead.checking.claims.claim import Claim, Truth
 
 __all__ = ["Claim", "Truth", "claims"]

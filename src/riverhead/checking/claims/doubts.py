@@ -6,12 +6,13 @@ import re
 from dataclasses import replace
 
 from riverhead.checking.claims.claim import Finding, Truth
-from riverhead.checking.claims.expression import Expression, Number, Operation
+from riverhead.checking.claims.expression import Expression, Items, Number, Operation
 from riverhead.checking.claims.judge import walk
 
 __all__ = ["doubted"]
 
 DENIED = re.compile(r"[\s`*.)\]#/→>=-]*(?:is |are )?(?:False|false|wrong|incorrect|not true|impossible|✗|❌)")
+SHAPES = re.compile(r"\(\s*\d+\s*[×x]\s*\d+\s*\)\s*[·×*@]?\s*\(\s*\d+\s*[×x]\s*\d+\s*\)\s*(?:=|→)")
 PRINTED = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?$")
 UNIT_BEHIND = re.compile(r"[ \u00a0]?[^\W\d_]")
 POWERS = range(1, 6)
@@ -26,6 +27,8 @@ def doubted(finding: Finding, relation: str, left: Expression, text: str) -> Fin
     checkable: 5 ms × 200 = 1 s.
     """
     behind = text[finding.end : finding.end + 40]
+    if SHAPES.search(text[finding.start : finding.end]) or _shape(left):
+        return None
     if DENIED.match(behind) or (relation == "→" and not _worked_out(left)):
         return None
     printed = PRINTED.search(text[finding.start : finding.end])
@@ -38,6 +41,18 @@ def doubted(finding: Finding, relation: str, left: Expression, text: str) -> Fin
     if any(abs(ratio * unit - 1) < ROOM or abs(ratio / unit - 1) < ROOM for unit in UNITS):
         return replace(finding, verdict=Truth.UNCHECKED, exact=None, cause="in a unit that is not known here")
     return finding
+
+
+def _shape(side: Expression) -> bool:
+    """Whether the shapes of two matrices are multiplied: (4, 64) × (64, 4) = (4, 4)."""
+    if not isinstance(side, Operation) or side.what not in ("*", "@") or len(side.args) != 2:
+        return False
+    left, right = side.args
+    if not (isinstance(left, Items) and isinstance(right, Items)) or not 2 <= len(left.items) <= 4:
+        return False
+    sizes = [item.value for item in (*left.items, *right.items) if isinstance(item, Number) and not item.half]
+    whole = len(sizes) == len(left.items) + len(right.items) and min(sizes) > 0
+    return whole and sizes[len(left.items) - 1] == sizes[-2]
 
 
 def _worked_out(side: Expression) -> bool:

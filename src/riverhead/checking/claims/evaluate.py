@@ -19,6 +19,7 @@ Value: TypeAlias = Scalar | tuple["Value", ...]
 MAX_CELLS = 40_000  # of one value: a matrix of 200 × 200, more than any page prints
 LEAST_DEGREES = 6  # 2π and less are radians
 _BASES = {"log2": 2.0, "log10": 10.0}
+_PARTS = ("%", "％", "percent", "per cent", "°")
 _CONSTANTS = {"e": math.e, "π": math.pi, "pi": math.pi, "∞": math.inf, "inf": math.inf, "infty": math.inf}
 
 
@@ -33,6 +34,7 @@ class Reading:
     sample: bool = False  # a variance is divided by n − 1
     degrees: bool = False  # of an angle that is a whole number
     unitless: bool = False  # the result is in the unit of its terms, and says none: 192 GB − 140 GB = 52
+    of_itself: bool = False  # 100 + 10% is 110
     bare: bool = False  # the unit of the result is not meant as a factor: 17.5 × 0.25 = 4.4 GB
 
     def others(self, choices: set[str]) -> list[Reading]:
@@ -47,7 +49,7 @@ class Reading:
 
 _ALTERNATIVES: dict[str, tuple[bool | float, ...]] = {
     "dot": (False,), "binary": (True,), "billions": (True,), "bare": (True,), "base": (10.0, 2.0),
-    "sample": (True,), "degrees": (True,), "unitless": (True,),
+    "sample": (True,), "degrees": (True,), "of_itself": (True,), "unitless": (True,),
 }  # fmt: skip
 
 
@@ -93,7 +95,7 @@ class Evaluator:
     def factor(self, unit: str, result: bool = False) -> int | float:
         """Return what a unit multiplies by, as it is read; that of a ``result`` may be only its name."""
         decimal, binary = UNITS.get(unit, (1, 1))
-        if binary != 1 and decimal >= 1 and not result:
+        if decimal != 1 and unit not in _PARTS and not result:
             self.choices.add("unitless")
             if self.reading.unitless:
                 return 1
@@ -154,6 +156,24 @@ class Evaluator:
         )
         left = each(scalars.exp, self.value(spine.pop().args[1])) if raised else self.value(first)
         for step in reversed(spine):
+            added = step.args[1]
+            if isinstance(added, Number) and added.unit in _PARTS[:4] and step.what in ("+", "-"):
+                self.choices.add("of_itself")
+                if self.reading.of_itself:
+                    left = together(
+                        scalars.add,
+                        left,
+                        together(
+                            scalars.multiply,
+                            left,
+                            self.value(
+                                added
+                                if step.what == "+"
+                                else Operation("neg", (added,), added.start, added.end)
+                            ),
+                        ),
+                    )
+                    continue
             left = self._two(step.what, left, self.value(step.args[1]))
         return left
 

@@ -11,6 +11,7 @@ from riverhead.checking.claims.doubts import doubted
 from riverhead.checking.claims.expression import Binding, Expression, Items, Name, Number, Operation
 from riverhead.checking.claims.judge import Link, Pool, is_literal, judge, walk
 from riverhead.checking.claims.notation import FILLER, JOINS, SUPPOSED, canonical
+from riverhead.checking.claims.numerals import LONGEST
 from riverhead.checking.claims.parse import Parser, is_word
 from riverhead.checking.claims.tokens import decimal_comma, tokens
 from riverhead.checking.claims.unspoken import unspoken
@@ -85,6 +86,8 @@ class _Finder:
                     chain, behind = self._chain(Chain([side]), behind)
                     if self._cut(at):
                         chain.weak.add(0)
+            if kind == "number" and len(self.tokens[at].text) > LONGEST:
+                self._too_long(at)
             if chain is None or behind <= at:
                 self.last, at = None, at + 1
                 continue
@@ -93,6 +96,11 @@ class _Finder:
                 behind = self._total(chain.sides[-1], behind)
             self.last, at = chain, behind
         return self.found
+
+    def _too_long(self, at: int) -> None:
+        token = self.tokens[at]
+        cause = f"a number of {len(token.text):,} characters; up to {LONGEST} are read"
+        self.found.findings.append(Finding(token.start, token.end, Truth.UNCHECKED, cause=cause))
 
     def _cut(self, at: int) -> bool:
         """Whether the expression at a token may have begun before it: behind an operator, a number, "of"."""
@@ -104,7 +112,7 @@ class _Finder:
         if here.start - before.end > 1:
             return False
         if before.kind == "name":
-            counted = here.kind == "number" and before.text.lower() in COUNTED
+            counted = here.kind == "number" and (before.text.lower() in COUNTED or before.text.isupper())
             symbol = not is_word(before.text) and here.kind in ("name", "number")
             return counted or symbol or (here.kind == "open" and here.start == before.end)
         if before.kind == "close":
@@ -139,6 +147,8 @@ class _Finder:
             side, behind = self.parser.read(start)
             if side is None or (sign == "say" and not is_literal(side)):
                 return chain, at
+            if sign == "→" and is_literal(chain.sides[-1]) and not is_literal(side):
+                return chain, at  # b = (3, 4) ⇒ a·b = 11
             if self.tokens[at].kind == "line" and is_literal(chain.sides[-1]) and not is_literal(side):
                 chain.weak.add(len(chain.relations))
             side, behind = self._bare_list(side, start, behind)
@@ -323,7 +333,9 @@ class _Finder:
         first, last = chain.sides[0], chain.sides[-1]
         if is_literal(first):
             label = self._label(at) if isinstance(first, Items) else ""
-            if label:
+            if label and chain.relations == ["→"] and isinstance(first, Items) and isinstance(last, Items):
+                self._becomes(first, label, last)
+            elif label:
                 self._keep(canonical(label), label, first)
             return
         if not all(relation in ("=", "≈", "→") for relation in chain.relations if relation):
@@ -340,6 +352,13 @@ class _Finder:
             elif not any(isinstance(part, Name) and part.text != "e" for part in walk(value)):
                 self.found.names[first.text] = value
                 self.given[first.text] = value.end
+
+    def _becomes(self, first: Items, label: str, last: Items) -> None:
+        """Judge softmax: [3, 1] → [0.88, 0.12]."""
+        if canonical(label).lower().endswith("softmax"):
+            claim = Operation("softmax", (first,), first.start, first.end)
+            finding = judge(Link(claim, last, "=", first.start, last.end), self.found.names, self.pool)
+            self.found.findings += [finding] if finding is not None else []
 
     def _keep(self, name: str, label: str, value: Expression) -> None:
         if not isinstance(value, (Number, Items)):

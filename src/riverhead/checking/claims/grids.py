@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from riverhead.checking.claims.expression import Expression, Items, Number, Operation
+from riverhead.checking.claims.numerals import numeral
 from riverhead.checking.claims.parse import expression
 
 __all__ = ["Cell", "Sheet", "literal", "sheets"]
@@ -21,6 +22,7 @@ _MARKUP = re.compile(r"(?:[\s*`$]|</?(?:b|i|em|strong|sub|sup|code)>)*")
 _MARKUP_BEHIND = re.compile(r"(?:[\s*`$]|</?(?:b|i|em|strong|sub|sup|code)>)*$")
 _WORD = re.compile(r"[^\s,\[\]()|│┃]+")
 _NUMERAL = re.compile(r"[-−+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?%?|[-−](?:inf|∞)", re.ASCII)
+_PLAIN = re.compile(r"[-−]?\d{1,12}(?:\.\d{1,12})?", re.ASCII)
 _MINUS_INFINITY = re.compile(r"[-−–]\s*(?:∞|inf|\\infty|Inf|infinity)")
 _LATEX_RULES = re.compile(r"\\(?:hline|toprule|midrule|bottomrule|cline\{[^}]*\})")
 
@@ -90,8 +92,16 @@ def cell(text: str, start: int, end: int) -> Cell:
     if _MINUS_INFINITY.fullmatch(inner):
         value = Number(-math.inf, 0.0, inner, start, end)
     elif len(inner) <= LONGEST_CELL and any(sign.isdigit() for sign in inner):
-        value = literal(expression(text, start, end))
+        value = _plain(inner, start, end) or literal(expression(text, start, end))
     return Cell(inner, start, end, value)
+
+
+def _plain(inner: str, start: int, end: int) -> Number | None:
+    """A cell that is one plain number: most are, and need no parser."""
+    if not _PLAIN.fullmatch(inner):
+        return None
+    value, half = numeral(inner.lstrip("-−"))
+    return Number(-value if inner[0] in "-−" else value, half, inner.replace("-", "−"), start, end)
 
 
 def _lines(text: str) -> list[_Line]:
@@ -118,9 +128,9 @@ def _piped(text: str, lines: list[_Line]) -> Iterator[Sheet]:
         while len(cut) > 2 and stop < len(lines) and len(_cuts(lines[stop])) == len(cut):
             stop += 1
         block = lines[at:stop]
-        ruled = [line for line in block if _RULE.fullmatch(line.text)]
+        ruled = any(_RULE.fullmatch(line.text) for line in block)
         if stop - at > 1 and (ruled or all(line.text.lstrip().startswith("|") for line in block)):
-            rows = tuple(_row(text, line) for line in block if line not in ruled)
+            rows = tuple(_row(text, line) for line in block if not _RULE.fullmatch(line.text))
             if rows:
                 yield Sheet(_title(lines, at), rows)
         at = stop

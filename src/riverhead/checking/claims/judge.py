@@ -82,6 +82,8 @@ def _half(printed: Number, about: bool, coarsest: float = 0.0) -> float:
     """Half a unit of the last digit that counts; in a list with decimals (``coarsest``) 0 is no coarser."""
     if printed.half:
         return printed.half
+    if not isinstance(printed.value, int):  # ½ is exact
+        return 0.0
     if coarsest:
         return max(coarsest, 0.005)
     digits = str(abs(int(printed.value)))
@@ -144,7 +146,7 @@ class _Judge:
         choices: set[str] = set()
         first = Reading()
         best = self._quietly(first, choices)
-        if self.printed is None or any(isinstance(part, Number) and part.unit for part in walk(self.printed)):
+        if not self._of_one_unit():
             choices.discard("unitless")
         reading = first
         for other in first.others(choices):
@@ -161,6 +163,12 @@ class _Judge:
             found = next(carried, None)
             how, reading = (CARRIED, found) if found is not None else ("", reading)
         return self._said(how, reading, exact)
+
+    def _of_one_unit(self) -> bool:
+        """Whether the result has no unit and the terms that have one share it: 192 GB − 140 GB = 52."""
+        result = [] if self.printed is None else [p.unit for p in walk(self.printed) if isinstance(p, Number)]
+        units = {p.unit for p in walk(self.worked) if isinstance(p, Number) and p.unit}
+        return bool(result) and not any(result) and len(units) == 1
 
     def _comparable(self) -> bool:
         """Whether two printed numbers are held against each other: 524,288 bytes = 512 KiB, 0.54 = 54%."""
@@ -299,6 +307,7 @@ def _words(reading: Reading) -> str:
         "bare": "",
         "unitless": "",
         "degrees": "in degrees",
+        "of_itself": "percent of the number before it",
         "dot": "products of the vectors number by number",
         "sample": "divided by n − 1",
         "base": f"log to base {reading.base:g}",

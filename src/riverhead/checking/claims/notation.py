@@ -66,7 +66,7 @@ FILLER = frozenset(  # words between a relation and its result
     ("only", "about", "approximately", "approx", "roughly", "around", "nearly", "almost", "just", "exactly")
 )  # fmt: skip
 SUPPOSED = frozenset(
-    ("if", "when", "either", "unless", "whether", "suppose", "unlike")
+    ("if", "when", "either", "unless", "whether", "suppose", "unlike", "or")
 )  # before a name's value
 JOINS = frozenset(  # words that begin another thought: what stands behind them belongs to no sum before
     ("and", "or", "so", "then", "but", "where", "if", "thus", "while", "when", "for", "because", "hence",
@@ -77,6 +77,7 @@ _CYRILLIC = {"К": 1, "М": 2, "Г": 3, "Т": 4}
 _K = {"K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 UNITS: dict[str, tuple[float, float]] = {  # as written: its factor, read as decimal and as binary
     "%": (0.01, 0.01), "％": (0.01, 0.01), "°": (math.pi / 180, math.pi / 180),
+    "bits": (0.125, 0.125), "bit": (0.125, 0.125),
     "bytes": (1, 1), "byte": (1, 1), "octets": (1, 1), "Bytes": (1, 1),
     "B": (1, 1e9), "thousand": (1e3, 1e3), "million": (1e6, 1e6), "billion": (1e9, 1e9),
     "trillion": (1e12, 1e12),

@@ -17,7 +17,7 @@ DEEPEST = 60  # brackets, roots and signs within each other; beyond, what is wri
 MOST_TENS = 300  # the powers of ten that float64 has
 IMPLICIT = 3  # 2√2, (a)(b), 0.5 [1, 2]: tighter than / , looser than ^
 _BINDS = {name: power for name, power in OPERATORS.values() if name}
-_PAIRS = {"(": ")", "[": "]", "{": "}", "（": "）", "［": "］"}
+_PAIRS = {"⟨": "⟩", "\\langle": "\\rangle", "(": ")", "[": "]", "{": "}", "（": "）", "［": "］"}
 _OPERAND_STARTS = frozenset(("number", "name", "open"))
 _BARE = frozenset(("sqrt", "exp", "sin", "cos", "tan", "tanh", "log", "log2"))  # also without brackets: ln 2
 _ENDS = frozenset(("", "relation", "separator", "close", "word", "said"))  # behind these no sum goes on
@@ -156,11 +156,11 @@ class Parser:
             return False
         tight = token.start == before.end
         if token.kind == "open":
-            if token.text[0] == "\\" and before.kind == "number":
+            if token.text[:6] == "\\begin" and before.kind == "number":
                 return True
-            if token.text in "{⟨" or before.kind not in ("close", "number"):
+            if token.text in "{⟨" or before.kind not in ("close", "number", "transposed"):
                 return False
-            if token.text in "[［" or tight:
+            if token.text in "[［" or tight or before.kind == "transposed":
                 return True
             numbers = self.kinds[at + 1] == "number" and self.closing(at) > 0
             return numbers and (before.kind == "close" or self.kinds[self.closing(at) + 1] == "operator")
@@ -202,7 +202,8 @@ class Parser:
 
     def _signed(self, at: int, inside: bool) -> tuple[Expression | None, int]:
         if self.kinds[at] == "operator" and self.page[at].text in ("-", "+"):
-            if self._depth >= DEEPEST:
+            third = at > 1 and self.kinds[at - 1] == self.kinds[at - 2] == "operator"
+            if self._depth >= DEEPEST or third:
                 return None, at
             self._depth += 1
             operand, after = self._binary(at + 1, 3, inside)
@@ -252,7 +253,7 @@ class Parser:
 
     def _between_bars(self, at: int) -> tuple[Expression | None, int]:
         """|−4.5| or ‖(3, 4)‖, where a sum or a relation goes on behind it (a table has bars, too)."""
-        apart = not self.kinds[at + 1] or self.page[at + 1].start > self.page[at].end
+        apart = self.kinds[at + 1] in ("", "bar") or self.page[at + 1].start > self.page[at].end
         if self._depth >= DEEPEST or apart:
             return None, at
         self._depth += 1
@@ -310,6 +311,12 @@ class Parser:
         token, behind = self.page[at], at + 1
         if self._depth >= DEEPEST:
             return None, at
+        if (
+            self.page[behind : behind + 1]
+            and self.page[behind].text == "of"
+            and self.kinds[behind + 1] == "open"
+        ):
+            behind += 1  # the softmax of [3, 1]
         self._depth += 1
         try:
             if function == "/":
@@ -438,6 +445,9 @@ class Parser:
         start, stop = self.page[at].start, self.page[end].end
         if not rows:
             return None
+        if self.page[at].text in ("⟨", "\\langle"):
+            inner = tuple(rows[0])
+            return Operation("dot", inner, start, stop) if len(rows) == 1 and len(inner) == 2 else None
         matrix = self.page[at].text.startswith("\\")
         if len(rows) > 1 and (matrix or self.page[at].text in "[［"):
             if all(len(row) == 1 for row in rows):

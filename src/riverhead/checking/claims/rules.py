@@ -24,7 +24,8 @@ LOWEST_TEMPERATURE = 0.1
 _SURELY = re.compile(r"soft-?max|attention|attn|\bprob|α|alpha", re.IGNORECASE)
 _AROUND = re.compile(r"soft-?max|attention", re.IGNORECASE)
 _NOT_ONE = re.compile(  # before weights that need not sum to 1
-    r"sigmoid|un-?normali[sz]|before normali|before softmax|pre-?softmax|dropout|sinks?\b|\btop\b|partial"
+    r"sigmoid|un-?normali[sz]|before normali|before (?:the )?softmax|pre-?softmax|\braw\b"
+    r"|dropout|sinks?\b|\btop\b|partial"
     r"|\bfirst\b|learned|matri(?:x|ces)\b.{0,20}\bW|linear attention|gate|wrong|mistake|incorrect"
     r"|don.t sum|not sum|no longer",
     re.IGNORECASE,
@@ -223,6 +224,11 @@ def _sum(table: Table, row: int) -> tuple[bool, Finding] | None:
     shown = exact / (0.01 if total.unit else 1.0)
     found = meaning(table.labels[row].replace(" ", ""), table.labels[row])
     sure = found is not None and found.role in (Role.EXP, Role.WEIGHTS) and found.sure
+    if found is not None and found.role is Role.WEIGHTS and abs(printed - 1) <= slack:
+        exact = shown = (
+            1.0 if off <= room + reach + slack else exact
+        )  # the weights themselves, not their prints
+        off = abs(printed - exact)
     if off <= room + reach + slack:
         how = "exact" if off <= slack else "rounded" if off <= room + slack else "carried"
         return sure, Finding(total.start, total.end, Truth.TRUE, how, shown)

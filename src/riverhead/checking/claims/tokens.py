@@ -113,7 +113,7 @@ _PATTERN = r"""
 | (?P<word> 0[xX][0-9a-fA-F]+(?!\w) | (?!\d{1,3}(?:\.\d{3}){2,}(?![\d.]))\d+(?:\.\d+){2,} )
 | (?P<number> (?=[\d.])(?:(?<![\w.])(?:%(grouped)s) | %(number)s) | [½⅓⅔¼¾⅕⅛⅜⅝⅞] )
 | (?P<separator> [,;，；、] | &(?!\s*(?:=|≈|\\approx|\\simeq|\\to|\\rightarrow)) )
-| (?P<open> [(\[{（［⟨] ) | (?P<close> [)\]}）］⟩] )
+| (?P<open> [(\[{（［⟨]|\\langle\b ) | (?P<close> [)\]}）］⟩]|\\rangle\b )
 | (?P<operator> [+−–±×·⋅∙•∗✕⨯⊙⊕@÷∕⁄＋－＊／] | -(?!-?>) | /(?!/[ ]*[=≈→]) | (?<=[ ])\.(?=[ ]) )
 | (?P<times> (?<=[\d)\]}])[xX](?=[\d(\[]) | (?<=[\d)\]}BKMGTbs%%][ ])[xX](?=[ ][\d(\[.√]) )
 | (?P<matrix> \\{1,2}begin\{(?:[bpvBV]?(?:small)?matrix|array)\*?\}(?:\{[^{}\n]*\})? )
@@ -127,7 +127,7 @@ _PATTERN = r"""
               | [%(cjk)s]+ | ∞ | %(letter)s(?:%(body)s|[\u0300-\u036f])* ) (?:%(sub)s)* )
 | (?P<call> \\{1,2}(?:%(calls)s)(?![A-Za-z]) | √ )
 | (?P<command> \\{1,4}(?:%(commands)s)(?![A-Za-z]) )
-| (?P<bar> ‖|\\\||\||\\[lr]?[vV]ert(?![A-Za-z]) )
+| (?P<bar> ‖|\\\||\|+|\\[lr]?[vV]ert(?![A-Za-z]) )
 | (?P<skip> \$+|/\*+|\*+/|`+|[│┃║]+|\\{1,2}(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|q?quad|limits)\b
           |\\{1,2}(?:label|color|textcolor|tag)\{[^{}\n]*\}|\\[,;!:>]|\\\\\[[\d.]+(?:pt|em|ex)\]|\\[()\[\]]
           |%(wrap)s|~(?=[\d.])|&(?=\s*(?:=|≈|\\approx|\\simeq|\\to|\\rightarrow))|\\nonumber )
@@ -156,9 +156,9 @@ _LIVE = re.compile(  # what a line must hold to claim or to bind, or to be the f
     r"|[\d)\]}%]\s+(?:is|are|equals?|gives|makes|yields|comes|seems)\b"
     r"|[-+×·*/(,÷]\s*$|^\s*[+×·*/÷)]"
 )
-_GOES_ON = re.compile(r"[\s$&*`>|\\\[(]*(?:[=≈+×·/]|\\approx)")
-_DECIMAL_COMMA = re.compile(r"(?<![\w,.(\[])(?:0,\d+|\d+,\d{1,2})(?![\d,]|[ ]*[)\]])")
-_DECIMAL_POINT = re.compile(r"(?<![\w.])\d+\.\d+(?![\d.])")
+_GOES_ON = re.compile(r"[\s$&*`>|\\\[(]{0,40}(?:[=≈+×·/]|\\approx)")
+_DECIMAL_COMMA = re.compile(r"(?<![\w,.(\[])(?:0,\d+|\d+,\d{1,2}|\d{1,3}(?:\.\d{3})+,\d+)(?![\d,]|[ ]*[)\]])")
+_DECIMAL_POINT = re.compile(r"(?<![\w.])\d+\.\d+(?![\d.]|,\d)")
 _OPERATORS = {sign: name for sign, (name, _) in OPERATORS.items()} | {"X": "*"}
 _RELATIONS = RELATIONS | {"~": "≈"}
 _GOES_BEHIND = re.compile(r"[^\s\"'”)*_`]|[ ][-+*/×·−÷=≈]")  # behind "2." where no sentence ends
