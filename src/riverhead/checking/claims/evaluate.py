@@ -16,6 +16,7 @@ __all__ = ["Evaluator", "Reading", "Value", "value"]
 
 Value: TypeAlias = Scalar | tuple["Value", ...]
 
+MOST_READINGS = 40  # of one claim: more choices than that do not meet in one line
 MAX_CELLS = 40_000  # of one value: a matrix of 200 × 200, more than any page prints
 LEAST_DEGREES = 6  # 2π and less are radians
 _BASES = {"log2": 2.0, "log10": 10.0}
@@ -38,13 +39,14 @@ class Reading:
     bare: bool = False  # the unit of the result is not meant as a factor: 17.5 × 0.25 = 4.4 GB
 
     def others(self, choices: set[str]) -> list[Reading]:
-        """Return the other readings of an expression that has these ``choices``, the likelier first."""
-        found = [self]
+        """Return the other readings of an expression with these ``choices``, those that change least first."""
+        found: list[tuple[int, Reading]] = [(0, self)]
         for name, taken in _ALTERNATIVES.items():
             if name in choices:
                 changes: list[dict[str, Any]] = [{name: other} for other in taken]
-                found += [replace(reading, **change) for reading in found for change in changes]
-        return found[1:]
+                found += [(n + 1, replace(reading, **change)) for n, reading in found for change in changes]
+        found.sort(key=lambda reading: reading[0])
+        return [reading for _, reading in found[1 : MOST_READINGS + 1]]
 
 
 _ALTERNATIVES: dict[str, tuple[bool | float, ...]] = {

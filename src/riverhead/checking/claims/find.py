@@ -27,6 +27,7 @@ MAX_FAR = 1500  # characters after which x may be another x; a name like q_bank 
 MAX_ROW = 32  # expressions parted by commas that are looked back at
 MAX_LABEL = 80  # characters before a relation that may name what is bound
 _STARTS = frozenset(("number", "name", "open", "bar"))
+_BINDING = frozenset(("=", "≈", "→", ""))
 _SAY = ("say", "=")
 
 
@@ -284,27 +285,26 @@ class _Finder:
         return behind
 
     def _judged(self, chain: Chain) -> list[Finding]:
-        findings = []
-        sides, names = chain.sides, self.found.names
-        for i, relation in enumerate(chain.relations):
-            if not relation:
-                continue
-            left, right = sides[i], sides[i + 1]
-            if isinstance(left, Name) or isinstance(right, Name):
-                continue
-            if relation == "→" and (is_literal(left) or not is_literal(right)):
-                continue
-            finding = judge(Link(left, right, relation, left.start, right.end), names, self.pool)
-            if finding is None or finding.verdict is Truth.FALSE:
-                finding = self._by_earlier(sides[max(0, i - 4) : i], right, relation, finding, left)
-            if finding is not None and finding.verdict is Truth.FALSE:
-                finding = doubted(finding, relation, left, self.text)
-            if i + 1 < len(chain.relations) and chain.relations[i + 1] == "→" and is_literal(sides[i + 2]):
-                continue  # = 22 → 31 tells of a change
-            weak = i in chain.weak or self._far(left) or self._far(right)
-            if finding is not None and not (weak and finding.verdict is Truth.FALSE):
-                findings.append(finding)
-        return findings
+        findings = (self._at(chain, link) for link in range(len(chain.relations)))
+        return [finding for finding in findings if finding is not None]
+
+    def _at(self, chain: Chain, link: int) -> Finding | None:
+        """What is found of one link of a chain, None where it claims nothing."""
+        sides, relation = chain.sides, chain.relations[link]
+        left, right = sides[link], sides[link + 1]
+        if not relation or isinstance(left, Name) or isinstance(right, Name):
+            return None
+        if relation == "→" and (is_literal(left) or not is_literal(right)):
+            return None
+        finding = judge(Link(left, right, relation, left.start, right.end), self.found.names, self.pool)
+        if finding is None or finding.verdict is Truth.FALSE:
+            finding = self._by_earlier(sides[max(0, link - 4) : link], right, relation, finding, left)
+        if finding is None or finding.verdict is not Truth.FALSE:
+            return finding
+        changes = chain.relations[link + 1 : link + 2] == ["→"] and is_literal(sides[link + 2])  # = 22 → 31
+        if changes or link in chain.weak or self._far(left) or self._far(right):
+            return None
+        return doubted(finding, relation, left, self.text)
 
     def _far(self, side: Expression) -> bool:
         """Whether a side uses a name of one letter that was given its value long before."""
@@ -338,7 +338,7 @@ class _Finder:
             elif label:
                 self._keep(canonical(label), label, first)
             return
-        if not all(relation in ("=", "≈", "→") for relation in chain.relations if relation):
+        if not chain.relations or not _BINDING.issuperset(chain.relations):
             return
         literal = next((side for side in reversed(chain.sides) if is_literal(side)), None)
         if literal is not None and any(isinstance(part, Name) for part in walk(first)):

@@ -138,7 +138,7 @@ class _Judge:
             self.printed = link.right
         elif is_literal(link.left):
             self.printed, self.worked = link.left, link.right
-        self.open = self.printed is not None and any(isinstance(part, Name) for part in walk(self.printed))
+        self.open = self.printed is not None and _is_open(self.printed)
 
     def finding(self) -> Finding | None:
         if self.printed is not None and is_literal(self.worked) and not self._comparable():
@@ -146,7 +146,7 @@ class _Judge:
         choices: set[str] = set()
         first = Reading()
         best = self._quietly(first, choices)
-        if not self._of_one_unit():
+        if "unitless" in choices and not self._of_one_unit():
             choices.discard("unitless")
         reading = first
         for other in first.others(choices):
@@ -296,6 +296,13 @@ class _Judge:
             return _found(Evaluator(self.names, reading).value(part), 1)
 
         return likely(self.worked, self.other if self.printed is None else self.printed, exact, value_of)
+
+
+def _is_open(printed: Expression) -> bool:
+    """Whether a list ends in …, or the last list in it does."""
+    while isinstance(printed, Items) and printed.items:
+        printed = printed.items[-1]
+    return isinstance(printed, Name)
 
 
 def _words(reading: Reading) -> str:

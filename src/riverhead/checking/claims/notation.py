@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from functools import lru_cache
 
 __all__ = [
     "FILLER",
@@ -111,6 +112,7 @@ def _accented(match: re.Match[str]) -> str:
     return match[2] + _ACCENTS[match[1]]
 
 
+@lru_cache(maxsize=4096)  # a page has few names, each often
 def canonical(name: str) -> str:
     r"""Return the one spelling of a name: ``q₁``, ``q_1``, ``q_{1}`` and ``\mathbf{q}_1`` are ``q1``.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from riverhead.checking.claims.expression import Expression, Items, Name, Number, Operation
 from riverhead.checking.claims.notation import FUNCTIONS, JOINS, OPERATORS, SUPERSCRIPTS, canonical
@@ -504,12 +505,14 @@ def _scientific(left: Expression, right: Expression, sign: str) -> Expression:
     return folded if number is left else Operation("neg", (folded,), left.start, right.end)
 
 
+@lru_cache(maxsize=4096)
 def is_word(text: str) -> bool:
     """Say whether a name is a word, not a symbol: "heads", not "h"."""
     text = text.replace("_", "")
     return text.isalpha() and (len(text) > 1 or text > "\u3000" or text == "s")
 
 
+@lru_cache(maxsize=4096)
 def _function(name: str) -> str:
     plain = canonical(name).lower().lstrip("\\")
     return plain.rpartition(".")[2] if "." in plain else plain
