@@ -454,7 +454,7 @@ def test_a_number_keeps_its_words_its_unit_and_its_place() -> None:
     assert expression("−0.3") == Operation("neg", (Number(0.3, 0.05, "0.3", 1, 4),), 0, 4)
 
 
-NESTS = {"()": ("(", ")"), "[]": ("[", "]"), "√": ("√(", ")"), "frac": ("\\frac{1}{", "}"), "-": ("-", "")}
+NESTS = {"()": ("(", ")"), "[]": ("[", "]"), "√": ("√(", ")"), "frac": ("\\frac{1}{", "}"), "-": ("-(", ")")}
 
 
 @pytest.mark.parametrize("nest", NESTS)

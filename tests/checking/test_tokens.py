@@ -42,7 +42,7 @@ SIGNS = {  # a text: its tokens, kind and spelling
         ("12GB", "number 12|unit GB"),
         ("12\u00a0KiB", "number 12|unit KiB"),
         ("7B", "number 7|unit B"),
-        ("7 B", "number 7|name B"),
+        ("7 B", "number 7|unit B"),
         ("3K", "number 3|unit K"),
         ("3K2", "number 3|name K2"),
         ("54%", "number 54|unit %"),
