@@ -1,8 +1,8 @@
 """A calculation done by hand, graded cell by cell: what is right, what follows, which mistake was made."""
 
-from riverhead.checking.answers.attention_sheet import ASKED, attention_sheet
+from riverhead.checking.answers.attention import ASKED, attention_sheet
 from riverhead.checking.answers.draft import Draft
-from riverhead.checking.answers.grade import accepted, grade
+from riverhead.checking.answers.grading import accepted, grade
 from riverhead.checking.answers.mistakes import Mistake, mistakes
 from riverhead.checking.answers.reading import Answer, State, read
 from riverhead.checking.answers.report import Kind, Mark, Report
