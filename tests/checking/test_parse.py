@@ -76,11 +76,14 @@ class Printer:
 
     def __init__(self, draw: random.Random) -> None:
         self.draw = draw
+        self.brackets = BRACKETS
 
     def print(self, tree: Tree, least: int = SUM) -> str:
         text, level = self.bare(tree)
         if level < least or self.draw.random() < 0.1:
-            left, right = self.draw.choice(BRACKETS)
+            left, right = self.draw.choice(self.brackets)
+            if "[" in left:  # [[2]] is a matrix, and no bracket in a bracket
+                self.brackets = [pair for pair in BRACKETS if "[" not in pair[0]]
             gap = self.draw.choice(["", "", " "])
             return f"{left}{gap}{text}{gap}{right}"
         return text
