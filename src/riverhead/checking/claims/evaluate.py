@@ -39,7 +39,7 @@ class Reading:
     bare: bool = False  # the unit of the result is not meant as a factor: 17.5 × 0.25 = 4.4 GB
 
     def others(self, choices: set[str]) -> list[Reading]:
-        """Return the other readings of an expression with these ``choices``, those that change least first."""
+        """Return the other readings of an expression with these ``choices``, the nearest first."""
         found: list[tuple[int, Reading]] = [(0, self)]
         for name, taken in _ALTERNATIVES.items():
             if name in choices:

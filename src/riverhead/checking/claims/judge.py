@@ -123,7 +123,10 @@ class Pool:
 
 def judge(link: Link, names: Mapping[str, Expression], pool: Pool | None = None) -> Finding | None:
     """Judge one link; None where it claims nothing (two printed numbers of no common unit)."""
-    return _Judge(link, names, pool or Pool()).finding()
+    try:
+        return _Judge(link, names, pool or Pool()).finding()
+    except OverflowError:
+        return Finding(link.start, link.end, Truth.UNCHECKED, cause="a number too large")
 
 
 class _Judge:

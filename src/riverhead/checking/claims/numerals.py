@@ -10,7 +10,7 @@ from riverhead.errors import InputError
 
 __all__ = ["LONGEST", "numeral", "trailing_zeros"]
 
-LONGEST = 400  # digits: float64 ends at 309 before the point, and prints 17 behind it
+LONGEST = 300  # digits, and the largest power of ten: float64 ends at 308
 
 _SEPARATORS = re.compile(r"[ \u00a0\u202f\u2009'_]|\{,\}|\\,")
 
@@ -19,7 +19,7 @@ _SEPARATORS = re.compile(r"[ \u00a0\u202f\u2009'_]|\{,\}|\\,")
 def numeral(text: str, decimal_comma: bool = False) -> tuple[int | float, float]:
     """Return the value of ``text`` and half a unit of its last digit, 0 for an integer.
 
-    Raises `InputError` where it has more than `LONGEST` digits.
+    Raises `InputError` where it has more than `LONGEST` digits or as large a power.
 
     >>> numeral("1,360"), numeral("0.54"), numeral("0,604"), numeral("1.5e-3")
     ((1360, 0.0), (0.54, 0.005), (0.604, 0.0005), (0.0015, 5e-05))
@@ -31,25 +31,35 @@ def numeral(text: str, decimal_comma: bool = False) -> tuple[int | float, float]
     whole, point, places = text.partition(".")
     if places.isdecimal() and (not whole or whole.isdecimal()) and not decimal_comma:
         return float(text), 0.5 * 10.0 ** -len(places)
-    plain = _SEPARATORS.sub("", text.replace("−", "-"))
     if len(text) == 1 and not text.isascii():  # ½
         return unicodedata.numeric(text), 0.0
+    return _parts(_with_point(text, decimal_comma))
+
+
+def _with_point(text: str, decimal_comma: bool) -> str:
+    """The numeral with a point, and without what parts its thousands."""
+    plain = _SEPARATORS.sub("", text.replace("−", "-"))
     if plain.count(".") > 1:  # 1.048.576, whatever the page's own sign is
         plain = plain.replace(".", "")
     elif decimal_comma:
         plain = plain.replace(".", "").replace(",", ".")
     elif plain.startswith("0,"):
         plain = plain.replace(",", ".")
-    plain = plain.replace(",", "")
+    return plain.replace(",", "")
+
+
+def _parts(plain: str) -> tuple[int | float, float]:
     digits, _, power = plain.lower().partition("e")
+    if power and abs(int(power)) + len(digits) > LONGEST:
+        raise InputError(f"a power of ten of {power[:20]}; up to {LONGEST} are read")
     whole, point, places = digits.partition(".")
     if not point and not power:
         return int(whole), 0.0
     if not point and not power.startswith("-"):  # 1e6 is typed exact, like 1000000
-        return (int(whole) * 10 ** int(power) if int(power) <= LONGEST else float(plain)), 0.0
+        return int(whole) * 10 ** int(power), 0.0
     exponent = int(power or 0) - len(places)
-    half = 0.5 * 10.0**exponent if -400 < exponent < 300 else 0.0
-    return float(plain), (0.0 if not places and point and not power else half)
+    exact = point and not places and not power  # "2." is 2
+    return float(plain), 0.0 if exact else 0.5 * 10.0**exponent
 
 
 def trailing_zeros(value: int) -> int:

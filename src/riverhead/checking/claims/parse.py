@@ -161,7 +161,11 @@ class Parser:
                 return True
             if token.text in "{⟨" or before.kind not in ("close", "number", "transposed"):
                 return False
-            if token.text in "[［" or tight or before.kind == "transposed":
+            if tight or before.kind == "transposed":
+                return True
+            if isinstance(left, Items):
+                return False  # two lists beside each other are two lists
+            if token.text in "[［":
                 return True
             numbers = self.kinds[at + 1] == "number" and self.closing(at) > 0
             return numbers and (before.kind == "close" or self.kinds[self.closing(at) + 1] == "operator")
@@ -202,20 +206,26 @@ class Parser:
         return gap and token.kind in _OPERAND_STARTS
 
     def _signed(self, at: int, inside: bool) -> tuple[Expression | None, int]:
-        if self.kinds[at] == "operator" and self.page[at].text in ("-", "+"):
-            third = at > 1 and self.kinds[at - 1] == self.kinds[at - 2] == "operator"
-            if self._depth >= DEEPEST or third:
-                return None, at
-            self._depth += 1
-            operand, after = self._binary(at + 1, 3, inside)
-            self._depth -= 1
-            if operand is None or self.page[at].text == "+":
-                return operand, after
-            return Operation("neg", (operand,), self.page[at].start, operand.end), after
-        operand, at = self._primary(at, inside)
-        if self.kinds[at] in ("transposed", "power", "unit"):
-            return self._postfix(operand, at)
-        return operand, at
+        first, minus = at, False
+        while self.kinds[at] == "operator" and self.page[at].text in ("-", "+"):
+            minus ^= self.page[at].text == "-"
+            at += 1
+            if at - first > DEEPEST:
+                return None, first
+        if at == first:
+            operand, at = self._primary(at, inside)
+            if self.kinds[at] in ("transposed", "power", "unit"):
+                return self._postfix(operand, at)
+            return operand, at
+        if self._depth >= DEEPEST:
+            return None, first
+        self._depth += 1
+        operand, at = self._binary(at, IMPLICIT, inside)
+        self._depth -= 1
+        if operand is None:
+            return None, first
+        start = self.page[first].start
+        return (Operation("neg", (operand,), start, operand.end) if minus else operand), at
 
     def _postfix(self, operand: Expression | None, at: int) -> tuple[Expression | None, int]:
         while operand is not None:
@@ -479,8 +489,10 @@ def _closing(page: Sequence[Token]) -> dict[int, int]:
                 while waiting[-1][1] != token.text:
                     waiting.pop()
                 partner[waiting.pop()[0]] = at
-        elif token.kind == "word" and not token.text:
-            waiting.clear()  # a line of prose: brackets open before it stay open
+        elif (token.kind == "word" and not token.text) or (
+            token.kind == "line" and page[at - 1].kind == "line"
+        ):
+            waiting.clear()  # a line of prose, or an empty one: brackets open before it stay open
     return partner
 
 

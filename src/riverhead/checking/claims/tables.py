@@ -81,6 +81,8 @@ def bindings(table: Table) -> list[Binding]:
 def labelled(table: Table) -> list[Labelled]:
     """Return the bindings of a table with the tokens whose they are."""
     vectors = [one for column in range(len(table.columns)) for one in _vectors(table, column)]
+    if len(table.labels) > 1 and table.labels == table.columns:
+        return vectors + list(_grid(table))  # tokens on both sides, even one that is called A
     rows = list(_stages(table, scattered=False))
     columns = [] if rows else list(_stages(table.transposed, scattered=True))
     return vectors + (rows or columns or ([] if vectors else list(_grid(table))))
