@@ -35,6 +35,7 @@ class Reading:
     sample: bool = False  # a variance is divided by n − 1
     degrees: bool = False  # of an angle that is a whole number
     unitless: bool = False  # the result is in the unit of its terms, and says none: 192 GB − 140 GB = 52
+    symbol: bool = False  # K is the text's own name: K = 3 makes 2K a product
     of_itself: bool = False  # 100 + 10% is 110
     bare: bool = False  # the unit of the result is not meant as a factor: 17.5 × 0.25 = 4.4 GB
 
@@ -51,7 +52,7 @@ class Reading:
 
 _ALTERNATIVES: dict[str, tuple[bool | float, ...]] = {
     "dot": (False,), "binary": (True,), "billions": (True,), "bare": (True,), "base": (10.0, 2.0),
-    "sample": (True,), "degrees": (True,), "of_itself": (True,), "unitless": (True,),
+    "sample": (True,), "symbol": (True,), "degrees": (True,), "of_itself": (True,), "unitless": (True,),
 }  # fmt: skip
 
 
@@ -88,7 +89,9 @@ class Evaluator:
 
     def _scaled(self, number: Number) -> Scalar:
         bound = self.names.get(number.unit)
-        if isinstance(bound, Number):  # K = 3 makes 2K a product
+        if isinstance(bound, Number):
+            self.choices.add("symbol")
+        if isinstance(bound, Number) and self.reading.symbol:
             return scalars.multiply(
                 self.number(number), self._scaled(bound) if bound.unit else self.number(bound)
             )

@@ -316,6 +316,7 @@ def _words(reading: Reading) -> str:
         "billions": "B as billion",
         "bare": "",
         "unitless": "",
+        "symbol": "",
         "degrees": "in degrees",
         "of_itself": "percent of the number before it",
         "dot": "products of the vectors number by number",

@@ -28,7 +28,7 @@ def numeral(text: str, decimal_comma: bool = False) -> tuple[int | float, float]
         return int(text), 0.0
     if len(text) > LONGEST:
         raise InputError(f"a number of {len(text):,} characters; up to {LONGEST} are read")
-    whole, point, places = text.partition(".")
+    whole, _, places = text.partition(".")
     if places.isdecimal() and (not whole or whole.isdecimal()) and not decimal_comma:
         return float(text), 0.5 * 10.0 ** -len(places)
     if len(text) == 1 and not text.isascii():  # ½

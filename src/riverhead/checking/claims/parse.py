@@ -152,33 +152,36 @@ class Parser:
 
     def _juxtaposed(self, at: int, left: Expression, inside: bool) -> bool:
         """Whether a product is understood between ``left`` and the operand at a token."""
-        token, before = self.page[at], self.page[at - 1]
         if inside and self._spaces and self._parts_items(at):
             return False
-        tight = token.start == before.end
-        if token.kind == "open":
-            if token.text[:6] == "\\begin" and before.kind == "number":
-                return True
-            if token.text in "{⟨" or before.kind not in ("close", "number", "transposed"):
-                return False
-            if tight or before.kind == "transposed":
-                return True
-            if isinstance(left, Items):
-                return False  # two lists beside each other are two lists
-            if token.text in "[［":
-                return True
-            numbers = self.kinds[at + 1] == "number" and self.closing(at) > 0
-            return numbers and (before.kind == "close" or self.kinds[self.closing(at) + 1] == "operator")
-        if token.kind == "name":
-            called = FUNCTIONS.get(_function(token.text), "")
-            if before.kind == "number" or isinstance(left, Number):
-                alone = len(token.text) == 1 and self.kinds[at + 1] in ("operator", "power")
-                plain = (tight or alone) and not is_word(token.text)
-                return plain or self._applied(called, at)
-            if before.kind == "close" or isinstance(left, Operation):
-                return self._applied(called, at)
-            return self._matrices(at)
-        return False
+        if self.kinds[at] == "open":
+            return self._before_bracket(at, left)
+        return self.kinds[at] == "name" and self._before_name(at, left)
+
+    def _before_bracket(self, at: int, left: Expression) -> bool:
+        token, before = self.page[at], self.page[at - 1]
+        if token.text[:6] == "\\begin" and before.kind in ("number", "close"):
+            return True
+        if token.text in "{⟨" or before.kind not in ("close", "number", "transposed"):
+            return False
+        if token.start == before.end or before.kind == "transposed":
+            return True
+        if isinstance(left, Items):
+            return False  # two lists beside each other are two lists
+        numbers = self.kinds[at + 1] == "number" and self.closing(at) > 0
+        goes_on = before.kind == "close" or self.kinds[self.closing(at) + 1] == "operator"
+        return token.text in "[［" or (numbers and goes_on)
+
+    def _before_name(self, at: int, left: Expression) -> bool:
+        token, before = self.page[at], self.page[at - 1]
+        called = FUNCTIONS.get(_function(token.text), "")
+        if before.kind == "number" or isinstance(left, Number):
+            alone = len(token.text) == 1 and self.kinds[at + 1] in ("operator", "power")
+            plain = (token.start == before.end or alone) and not is_word(token.text)
+            return plain or self._applied(called, at)
+        if before.kind == "close" or isinstance(left, Operation):
+            return self._applied(called, at) or (before.kind == "transposed" and self._matrices(at))
+        return self._matrices(at)
 
     def _applied(self, function: str, at: int) -> bool:
         """Whether a function stands here with what it is applied to: 2 sin(1), 0.5 ln 2."""
