@@ -145,6 +145,16 @@ def test_a_single_stock_number_opens_no_later_step():
     assert grade(sheet, {"mean": "7", "twice": "14"})["twice"].credit == 1.0
 
 
+def test_one_number_all_over_a_sheet_is_a_stock_answer_even_where_it_would_follow():
+    draft = Draft("A chain")
+    x = draft.given("x", [1.0, 5.0, 10.0])
+    draft.cell("mean", "mean", x)
+    draft.cell("centred", "difference", ["x.0", "mean"])
+    draft.cell("square", "product", ["centred", "centred"])
+    report = grade(draft.sheet(), {"mean": "0.5", "centred": "0.5", "square": "0.5"})  # 1 − 0.5 = 0.5
+    assert report.earned == 0.0
+
+
 def test_nothing_follows_by_a_step_that_makes_no_number():
     report = grade(SHEET, TRUE | {"sum.0": "0", "weights.0.0": "5"})
     assert report["weights.0.0"].credit == 0.0  # over 0

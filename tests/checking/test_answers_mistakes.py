@@ -321,3 +321,26 @@ def test_unknown_mistakes_are_refused():
         mistaken(sheet(), "nonsense")
     with pytest.raises(InputError, match="changes nothing"):
         mistaken(sheet(), "masked-with-0")
+
+
+def test_a_mistake_is_tried_on_the_learners_own_cells_first():
+    # a slip in a dot product, then √d_k forgotten: the unscaled score is the learner's own number
+    answers = solved(sheet()) | {"dots.0.1": "6", "scores.0.1": "6"}
+    assert grade(sheet(), answers)["scores.0.1"].mistakes == ("no-scale",)
+    # the score is a slip, and the power of 2 is that of the right score: the true cells explain it
+    answers = solved(sheet()) | {"scores.1.2": "9.99", "exp.1.2": mistaken(sheet(), "base-2")["exp.1.2"]}
+    assert grade(sheet(), answers)["exp.1.2"].mistakes == ("base-2",)
+
+
+def test_a_number_that_many_mistakes_make_is_named_only_with_its_row():
+    answers = solved(sheet())
+    assert grade(sheet(), answers | {"weights.2.2": "0"})["weights.2.2"].mistakes == ()
+    whole = answers | {"weights.2.0": "0", "weights.2.1": "1", "weights.2.2": "0"}
+    assert grade(sheet(), whole)["weights.2.2"].mistakes == ("hardmax",)
+
+
+def test_a_mistake_that_could_have_made_almost_anything_explains_nothing():
+    # e^−4 and e^−3, rounded on scratch paper, leave the output anything from −4.9 to −4.0
+    asked = attention_sheet(derive([[1.0]], [[4.0], [3.0]], [[10.0], [-10.0]]), ("out",))
+    assert grade(asked, {"out.0.0": "-4.62"})["out.0.0"].mistakes == ("exp-of-minus",)
+    assert grade(asked, {"out.0.0": "-4.45"})["out.0.0"].mistakes == ()

@@ -71,10 +71,8 @@ class Diagnosis:
         """Return what a wrong number comes from; None where no known mistake makes it."""
         value = self._answers[cell.id].value
         for plain, found in self._bases:
-            rightly = plain.made(cell)[0]
-            if not fits(cell, value, rightly):
-                fitting = [trail for trail in found if _tells(cell, value, trail.makes(cell), rightly)]
-                cause = self._among(cell, fitting)
+            if not fits(cell, value, plain.made(cell)[0]):
+                cause = self._among(cell, [trail for trail in found if fits(cell, value, trail.makes(cell))])
                 if cause:
                     return cause
         return None
@@ -124,9 +122,3 @@ class Diagnosis:
     def _is_whole(self, trail: Trail, row: Sequence[Cell]) -> bool:
         changed = [cell for cell in row if (made := trail.makes(cell)) and not right(cell, made.lo)]
         return 2 * self._explained(trail, changed) > len(changed)
-
-
-def _tells(cell: Cell, value: float, made: Interval | None, rightly: Interval | None) -> bool:
-    """Whether a mistake makes ``value``, and does not make whatever the right step makes, too."""
-    blurred = made and rightly and made.lo <= rightly.lo and rightly.hi <= made.hi
-    return not blurred and fits(cell, value, made)

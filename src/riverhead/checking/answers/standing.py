@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from riverhead.checking.answers.reading import Answer, State
@@ -128,26 +128,31 @@ def group(sheet: Sheet, answers: Mapping[str, Answer], cell: Cell, whole: bool =
 
 
 def stock(sheet: Sheet, answers: Mapping[str, Answer]) -> set[str]:
-    """Return the cells answered with one number all over the grid, or with 0 all along a row, wrongly."""
-    found: set[str] = set()
-    rows: dict[tuple[object, ...], list[Cell]] = defaultdict(list)
+    """Return the cells of a stock answer: one number, wrongly, over a sheet or a grid, or 0 along a row."""
+    groups: dict[tuple[object, ...], list[Cell]] = defaultdict(list)
     for cell in sheet.asked:
         if cell.id in answers and answers[cell.id].state is State.NUMBER:
-            rows[cell.grid, cell.head].append(cell)
+            groups[()].append(cell)
+            groups[cell.grid, cell.head].append(cell)
             if len(cell.at) > 1:
-                rows[cell.grid, cell.head, cell.at[0]].append(cell)
-    for key, cells in rows.items():
+                groups[cell.grid, cell.head, cell.at[0]].append(cell)
+    found: set[str] = set()
+    for key, cells in groups.items():
         values = {answers[cell.id].value for cell in cells}
-        wrong = [cell for cell in cells if not right(cell, answers[cell.id].value)]
-        if len(values) > 1 or not wrong:
-            continue
-        trivial = values <= set(TRIVIAL)
-        same = len({round(cell.truth, cell.decimals) for cell in cells}) == 1
-        is_row = len(key) > 2
-        if len(cells) == 1:
-            constant = trivial and not is_row
-        else:
-            constant = values == {0.0} and len(wrong) > 1 if is_row else trivial or not same
-        if constant:
+        wrong = sum(not right(cell, answers[cell.id].value) for cell in cells)
+        if len(values) == 1 and wrong and STOCK[len(key)](cells, values.pop(), wrong):
             found |= {cell.id for cell in cells}
     return found
+
+
+def _over_a_grid(cells: list[Cell], value: float, wrong: int) -> bool:
+    """One number where the truths differ; where they do not, or there is one cell only, a trivial one."""
+    return value in TRIVIAL or len({round(cell.truth, cell.decimals) for cell in cells}) > 1
+
+
+# by the parts that name the group (the sheet, a grid, a row of it); it has one number, ``wrong`` times wrong
+STOCK: dict[int, Callable[[list[Cell], float, int], bool]] = {
+    0: lambda cells, value, wrong: wrong > 2,
+    2: _over_a_grid,
+    3: lambda cells, value, wrong: value == 0 and wrong > 1,
+}
