@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from itertools import groupby
 from typing import Any
 
+from riverhead.checking.answers.mistakes import mistakes
 from riverhead.checking.answers.reading import Answer
 from riverhead.display import Displayable
 from riverhead.numbers import plain
@@ -104,10 +104,16 @@ class Report(Displayable):
     def scene(self, reveal: bool = True) -> Scene:
         """Lay out what is not simply right, by what it is; ``reveal`` shows the numbers that are."""
         parts: list[Part] = [Text((self.summary,))]
-        order = {key: n for n, key in reversed(list(enumerate(map(_heading, self.marks))))}
-        for heading, marks in groupby(sorted(self.marks, key=lambda m: order[_heading(m)]), key=_heading):
-            if heading:
-                parts += [Text((heading,)), _table(list(marks), reveal)]
+        groups: dict[tuple[str, str], list[Mark]] = {}
+        for mark in self.marks:
+            if mark.kind is not Kind.RIGHT:
+                groups.setdefault(
+                    (_heading(mark), "" if mark.kind in ITS_OWN_WORDS else mark.words), []
+                ).append(mark)
+        for (heading, words), marks in groups.items():
+            parts.append(Text((heading,), "heading"))
+            parts += [Text((words,))] * bool(words)
+            parts.append(_table(marks, reveal, remarks=not words and marks[0].kind is not Kind.BLANK))
         return Scene(self.title, tuple(parts))
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,19 +144,29 @@ COUNTED = {
 }
 
 HEADINGS = {
-    Kind.RIGHT: "",
-    Kind.BLANK: "Blank:",
-    Kind.OFF: "Wrong, by no mistake that is known:",
+    Kind.FOLLOWS: "From your own numbers",
+    Kind.NEIGHBOUR: "The number of another cell",
+    Kind.TRANSPOSED: "Row and column swapped",
+    Kind.SIGN: "The sign",
+    Kind.PERCENT: "A hundred times off",
+    Kind.OFF: "Wrong, by no mistake that is known",
+    Kind.UNREADABLE: "Not readable",
+    Kind.BLANK: "Blank",
 }
+
+ITS_OWN_WORDS = (Kind.NEIGHBOUR, Kind.TRANSPOSED, Kind.OFF, Kind.BLANK)  # each cell has others
 
 
 def _heading(mark: Mark) -> str:
-    return HEADINGS.get(mark.kind, mark.words)
+    if mark.kind is not Kind.MISTAKE:
+        return HEADINGS[mark.kind]
+    if len(mark.mistakes) > 1:
+        return "One of several mistakes"
+    name = mistakes()[mark.mistakes[0]].name
+    return name[:1].upper() + name[1:]
 
 
-def _table(marks: Sequence[Mark], reveal: bool) -> Table:
-    """The cells of one heading; a remark of their own where the heading does not say it."""
-    remarks = any(mark.kind in HEADINGS and mark.kind is not Kind.BLANK for mark in marks)
+def _table(marks: Sequence[Mark], reveal: bool, remarks: bool) -> Table:
     true = "exact" if marks[0].kind is Kind.FOLLOWS else "right"
     columns = ("", "written", *[true] * reveal, *[""] * remarks)
     rows = tuple(
