@@ -243,6 +243,21 @@ def test_a_logarithm_is_of_the_base_that_is_read() -> None:
     assert worth("log([10, 1000])", Reading(base=10.0)) == pytest.approx((1, 3))
 
 
+def test_a_logarithm_may_say_its_base_itself() -> None:
+    for base, name in ((2, "log2"), (10, "log10"), (2, "log₂"), (2, "log_2")):
+        assert worth(f"{name}({base**3})") == pytest.approx(3)
+        assert worth(f"{name}([1, {base}])", Reading(base=7.0)) == pytest.approx((0, 1))
+    assert value(read("log2(3, 9)"), {}) == pytest.approx((math.log2(3), math.log2(9)))
+
+
+def test_a_power_of_e_is_the_exponential_to_its_last_bit() -> None:
+    for x in (0.3, 0.7, 7.5, 10.1):  # where math.pow(math.e, x) is another number
+        assert worth(f"e^{x}") == worth(f"exp({x})") == math.exp(x)
+    assert worth("e^0.3", e="2.7") == 2.7**0.3
+    assert worth("e^0.5^2") == math.exp(0.25)
+    assert worth("(e^0.5)^2") == math.exp(0.5) ** 2
+
+
 def test_a_variance_is_of_the_whole_or_of_a_sample() -> None:
     x = np.array([2.0, 3.0, 7.0, 12.0, 1.5])
     sample = Reading(sample=True)
