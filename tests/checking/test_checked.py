@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import permutations
 
 import pytest
 
 from riverhead import check
-from riverhead.checking.claims import Claim, Truth, claims
+from riverhead.checking.claims import Claim, Truth, checked, claims
 from riverhead.checking.claims.checked import MAX_CHARACTERS, claims_on, page_of
+from riverhead.checking.claims.claim import Finding
 from riverhead.errors import InputError
 
 TEXT = """\
@@ -72,6 +74,18 @@ def test_one_stretch_has_one_claim_and_the_gravest_is_kept() -> None:
     places = [(claim.line, claim.column, claim.text) for claim in found]
     assert len(set(places)) == len(places)
     assert {claim.verdict for claim in found} == {Truth.FALSE}
+
+
+@pytest.mark.parametrize("verdicts", list(permutations(Truth)))
+def test_of_all_that_is_found_of_one_stretch_the_gravest_is_told(
+    verdicts: tuple[Truth, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for grave in (3, 2):  # false of all three, true of the first two or not
+        said = [Finding(0, 5, verdict) for verdict in verdicts[:grave]]
+        monkeypatch.setattr(checked.rules, "findings", lambda *_, said=said: said)
+        (claim,) = claims("Here is no claim.")
+        worst = next(t for t in (Truth.FALSE, Truth.TRUE, Truth.UNCHECKED) if t in verdicts[:grave])
+        assert (claim.text, claim.verdict) == ("Here ", worst)
 
 
 def test_order_is_by_place_then_by_end() -> None:
