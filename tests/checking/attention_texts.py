@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from riverhead.checking.claims import attention, rules
 from riverhead.checking.claims.claim import Truth
 from riverhead.checking.claims.find import find
-from riverhead.checking.claims.tables import tables
+from riverhead.checking.claims.recomputed import attention, rules
+from riverhead.checking.claims.recomputed.tables import tables
 
 __all__ = ["STAGES", "Worked", "checked", "false", "problems", "shift", "written"]
 

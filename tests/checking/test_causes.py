@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from riverhead.checking.claims import evaluate, parse
-from riverhead.checking.claims.case import MOST_NUMBERS, MOST_PARTS
-from riverhead.checking.claims.causes import likely
-from riverhead.checking.claims.expression import Expression, Items, Number, Operation
-from riverhead.checking.claims.slips import SLIPS
-from riverhead.checking.claims.trees import size
+from riverhead.checking.claims.causes.case import MOST_NUMBERS, MOST_PARTS
+from riverhead.checking.claims.causes.likely_causes import likely
+from riverhead.checking.claims.causes.slips import SLIPS
+from riverhead.checking.claims.causes.trees import size
+from riverhead.checking.claims.reading import parse
+from riverhead.checking.claims.reading.expression import Expression, Items, Number, Operation
+from riverhead.checking.claims.values import evaluate
 
 
 def read(text: str) -> Expression:

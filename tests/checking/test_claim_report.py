@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from riverhead.checking.claims.claim import Claim, Truth
-from riverhead.checking.claims.report import EXCERPT, Report, counts, report, summary
-from riverhead.checking.claims.report_scene import scene, table
-from riverhead.checking.claims.sarif import sarif
-from riverhead.checking.claims.shown import as_data, in_words
+from riverhead.checking.claims.reports.report import EXCERPT, Report, counts, report, summary
+from riverhead.checking.claims.reports.sarif import sarif
+from riverhead.checking.claims.reports.scene import scene, table
+from riverhead.checking.claims.reports.shown import as_data, in_words
 from riverhead.render import render
 
 TRUE, FALSE, UNCHECKED = Truth.TRUE, Truth.FALSE, Truth.UNCHECKED

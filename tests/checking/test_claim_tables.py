@@ -2,8 +2,8 @@
 
 import pytest
 
-from riverhead.checking.claims.expression import Items, Number
-from riverhead.checking.claims.tables import bindings, labelled, tables
+from riverhead.checking.claims.reading.expression import Items, Number
+from riverhead.checking.claims.recomputed.tables import bindings, labelled, tables
 
 PIPES = "| | hen | fox | elm |\n|---|---|---|---|\n| score | 1 | 4 | 2.5 |\n| weight | 5% | 75% | 20% |\n"
 LATEX = r"""\begin{tabular}{lrrr}

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from riverhead.checking.claims.evaluate import (
+from riverhead.checking.claims.reading.expression import Expression, Items, Name, Number
+from riverhead.checking.claims.reading.parse import expression
+from riverhead.checking.claims.values.evaluate import (
     MAX_CELLS,
     Evaluator,
     Reading,
@@ -23,9 +25,7 @@ from riverhead.checking.claims.evaluate import (
     transposed,
     value,
 )
-from riverhead.checking.claims.expression import Expression, Items, Name, Number
-from riverhead.checking.claims.parse import expression
-from riverhead.checking.claims.scalars import Unreadable
+from riverhead.checking.claims.values.scalars import Unreadable
 
 # float64 in another order of steps: a few last bits of numbers below 10, which cancel in a variance
 close = {"rtol": 1e-9, "atol": 1e-9}

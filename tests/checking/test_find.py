@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riverhead.checking.claims.expression import Expression, Items, Number, Operation
 from riverhead.checking.claims.find import find
-from riverhead.checking.claims.numerals import LONGEST
-from riverhead.checking.claims.parse import expression
+from riverhead.checking.claims.reading.expression import Expression, Items, Number, Operation
+from riverhead.checking.claims.reading.numerals import LONGEST
+from riverhead.checking.claims.reading.parse import expression
 
 SIGN = {"true": "+", "false": "-", "not checkable": "?"}
 

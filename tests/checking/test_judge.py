@@ -11,10 +11,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from riverhead.checking.claims.claim import Finding
-from riverhead.checking.claims.evaluate import Evaluator
-from riverhead.checking.claims.expression import Expression, Items, Number
 from riverhead.checking.claims.judge import Link, is_literal, judge, matches, prints
-from riverhead.checking.claims.parse import expression
+from riverhead.checking.claims.reading.expression import Expression, Items, Number
+from riverhead.checking.claims.reading.parse import expression
+from riverhead.checking.claims.values.evaluate import Evaluator
 
 RELATIONS = (" ≈ ", " ≠ ", " → ", " = ")
 

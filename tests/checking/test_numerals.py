@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riverhead.checking.claims.numerals import LONGEST, numeral, trailing_zeros
+from riverhead.checking.claims.reading.numerals import LONGEST, numeral, trailing_zeros
 from riverhead.errors import InputError
 
 POINTS = {  # as written where a point parts the decimals: (value, half a unit of the last digit)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from riverhead.checking.claims.evaluate import Value, value
-from riverhead.checking.claims.expression import Expression, Items, Name, Number, Operation
-from riverhead.checking.claims.parse import DEEPEST, Parser, expression, is_word
-from riverhead.checking.claims.tokens import tokens
+from riverhead.checking.claims.reading.expression import Expression, Items, Name, Number, Operation
+from riverhead.checking.claims.reading.parse import DEEPEST, Parser, expression, is_word
+from riverhead.checking.claims.reading.tokens import tokens
+from riverhead.checking.claims.values.evaluate import Value, value
 
 # ---- trees, worked out by plain Python and printed in a notation drawn for every sign ----
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from riverhead.checking.claims import scalars, steps
-from riverhead.checking.claims.ranges import BUDGET, VISITS, Tape, Uncertain, Visit, reaches, span
-from riverhead.checking.claims.scalars import (
+from riverhead.checking.claims.values import scalars, steps
+from riverhead.checking.claims.values.ranges import BUDGET, VISITS, Tape, Uncertain, Visit, reaches, span
+from riverhead.checking.claims.values.scalars import (
     FUNCTIONS,
     Scalar,
     Unreadable,
@@ -24,7 +24,7 @@ from riverhead.checking.claims.scalars import (
     power,
     subtract,
 )
-from riverhead.checking.claims.steps import Step
+from riverhead.checking.claims.values.steps import Step
 
 Formula = Callable[..., Scalar]  # of scalars
 
@@ -151,7 +151,7 @@ def test_both_ends_are_results_of_a_choice(name: str, seed: int) -> None:
 
 
 def witnesses(x: Uncertain) -> list[Visit]:
-    from riverhead.checking.claims.ranges import _search
+    from riverhead.checking.claims.values.ranges import _search
 
     found = x.tape.formula(x.index)
     assert found is not None

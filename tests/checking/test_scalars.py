@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riverhead.checking.claims import scalars
-from riverhead.checking.claims.ranges import Tape, Uncertain
-from riverhead.checking.claims.scalars import FUNCTIONS, MAX_BITS, Scalar, Unreadable
+from riverhead.checking.claims.values import scalars
+from riverhead.checking.claims.values.ranges import Tape, Uncertain
+from riverhead.checking.claims.values.scalars import FUNCTIONS, MAX_BITS, Scalar, Unreadable
 
 integers = st.integers(-(10**40), 10**40)
 anything = st.one_of(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riverhead.checking.claims.notation import FUNCTIONS, OPERATORS, RELATIONS, UNITS, canonical
-from riverhead.checking.claims.tokens import Token, decimal_comma, tokens
+from riverhead.checking.claims.reading.notation import FUNCTIONS, OPERATORS, RELATIONS, UNITS, canonical
+from riverhead.checking.claims.reading.tokens import Token, decimal_comma, tokens
 
 KINDS = {
     "number", "unit", "name", "operator", "relation", "said", "open", "close", "separator", "transposed",

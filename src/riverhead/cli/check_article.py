@@ -18,7 +18,7 @@ from riverhead.cli.output import Output, output_of, write
 from riverhead.errors import InputError, RiverheadError
 
 if TYPE_CHECKING:
-    from riverhead.checking.claims.report import Report
+    from riverhead.checking.claims.reports.report import Report
 
 __all__ = ["article"]
 
@@ -83,7 +83,7 @@ def article(
 
 def _report(file: str, name: str, kind: str | None) -> Report:
     """Return what was found in a file, or why it could not be read: others may be."""
-    from riverhead.checking.claims.report import Report
+    from riverhead.checking.claims.reports.report import Report
 
     try:
         return _checked(name, _read(file), kind)
@@ -95,7 +95,7 @@ def _report(file: str, name: str, kind: str | None) -> Report:
 def _checked(name: str, source: str, kind: str | None) -> Report:
     from riverhead.checking.claims.checked import claims_on, page_of
     from riverhead.checking.claims.documents import kind_of
-    from riverhead.checking.claims.report import report
+    from riverhead.checking.claims.reports.report import report
 
     page = page_of(source, kind or kind_of(name))
     return report(name, claims_on(page), page.source_line)
@@ -124,9 +124,9 @@ def _too_long(size: str) -> str:
 
 
 def _show(out: Output, reports: list[Report], everything: bool) -> None:
-    from riverhead.checking.claims.report import counts
-    from riverhead.checking.claims.report_scene import TITLE, scene, table
-    from riverhead.checking.claims.sarif import sarif
+    from riverhead.checking.claims.reports.report import counts
+    from riverhead.checking.claims.reports.sarif import sarif
+    from riverhead.checking.claims.reports.scene import TITLE, scene, table
 
     if out.format == "sarif":
         return write(as_json(sarif(reports, everything)) + "\n", out.path)

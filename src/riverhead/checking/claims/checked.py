@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from riverhead.checking.claims import attention, documents, rules, tables
+from riverhead.checking.claims import documents
 from riverhead.checking.claims.claim import Claim, Finding, Truth
 from riverhead.checking.claims.find import find
+from riverhead.checking.claims.recomputed import attention, rules, tables
 from riverhead.errors import InputError
 
 __all__ = ["MAX_CHARACTERS", "claims", "claims_on", "page_of"]

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from riverhead.checking.claims.claim import Finding, Truth
-from riverhead.checking.claims.expression import Expression, Items, Number, Operation
 from riverhead.checking.claims.judge import walk
+from riverhead.checking.claims.reading.expression import Expression, Items, Number, Operation
 
 __all__ = ["doubted"]
 

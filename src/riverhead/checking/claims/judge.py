@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-from riverhead.checking.claims import scalars
-from riverhead.checking.claims.causes import likely
+from riverhead.checking.claims.causes.likely_causes import likely
 from riverhead.checking.claims.claim import Finding, Found, Truth
-from riverhead.checking.claims.evaluate import Evaluator, Reading, Value, rank
-from riverhead.checking.claims.expression import Expression, Items, Name, Number, Operation
-from riverhead.checking.claims.notation import UNITS
-from riverhead.checking.claims.numerals import trailing_zeros
-from riverhead.checking.claims.ranges import BUDGET, Tape, reaches
-from riverhead.checking.claims.scalars import Scalar, Unreadable
+from riverhead.checking.claims.reading.expression import Expression, Items, Name, Number, Operation
+from riverhead.checking.claims.reading.notation import UNITS
+from riverhead.checking.claims.reading.numerals import trailing_zeros
+from riverhead.checking.claims.values import scalars
+from riverhead.checking.claims.values.evaluate import Evaluator, Reading, Value, rank
+from riverhead.checking.claims.values.ranges import BUDGET, Tape, reaches
+from riverhead.checking.claims.values.scalars import Scalar, Unreadable
 from riverhead.numbers.interval import slack
 
 __all__ = ["Link", "Pool", "Print", "is_literal", "judge", "matches", "prints"]
@@ -68,7 +68,7 @@ def matches(printed: Number, exact: float, about: bool = False) -> bool:
 
     Trailing zeros of an integer are not significant, but its first two digits are; with ``about`` its first.
 
-    >>> from riverhead.checking.claims.parse import expression
+    >>> from riverhead.checking.claims.reading.parse import expression
     >>> number = expression("6,500")
     >>> matches(number, 6538.5), matches(number, 6551)
     (True, False)

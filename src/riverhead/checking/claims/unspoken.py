@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from riverhead.checking.claims import evaluate
 from riverhead.checking.claims.claim import Finding, Truth
-from riverhead.checking.claims.expression import Binding, Expression, Items, Number, Operation
 from riverhead.checking.claims.judge import Link, Pool, judge
-from riverhead.checking.claims.scalars import Unreadable
+from riverhead.checking.claims.reading.expression import Binding, Expression, Items, Number, Operation
+from riverhead.checking.claims.values import evaluate
+from riverhead.checking.claims.values.scalars import Unreadable
 
 __all__ = ["unspoken"]
 

@@ -13,7 +13,7 @@ from collections.abc import Generator, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from riverhead.checking.claims.steps import ANYTHING, Bounds, Step
+from riverhead.checking.claims.values.steps import ANYTHING, Bounds, Step
 from riverhead.numbers.interval import slack as float_slack
 
 __all__ = ["BUDGET", "Tape", "Uncertain", "reaches", "span"]
@@ -46,7 +46,7 @@ class Tape:
     ``budget`` is what may still be calculated for `span` and `reaches`, in steps; when it is spent they fall
     back on interval arithmetic, whose ranges may be too wide and are never too narrow.
 
-    >>> from riverhead.checking.claims.scalars import add, divide, exp
+    >>> from riverhead.checking.claims.values.scalars import add, divide, exp
     >>> raised = exp(Tape().unknown("0.707", 0.707, 0.0005))
     >>> [round(end, 5) for end in span(divide(raised, add(raised, 1)))]
     [0.66963, 0.66985]

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from riverhead.checking.claims.expression import Expression, Items, Number, Operation
-from riverhead.checking.claims.numerals import numeral
-from riverhead.checking.claims.parse import expression
+from riverhead.checking.claims.reading.expression import Expression, Items, Number, Operation
+from riverhead.checking.claims.reading.numerals import numeral
+from riverhead.checking.claims.reading.parse import expression
 
 __all__ = ["Cell", "Sheet", "literal", "sheets"]
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from riverhead.checking.claims.claim import Claim, Truth
-from riverhead.checking.claims.shown import as_data
+from riverhead.checking.claims.reports.shown import as_data
 
 __all__ = ["Report", "Spot", "counts", "report", "summary"]
 

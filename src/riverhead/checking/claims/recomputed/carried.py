@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from riverhead.checking.claims.blocks import Bools, Floats
-from riverhead.checking.claims.recompute import Inputs, Spans, Way, carry
+from riverhead.checking.claims.recomputed.blocks import Bools, Floats
+from riverhead.checking.claims.recomputed.recompute import Inputs, Spans, Way, carry
 
 __all__ = ["Carried"]
 

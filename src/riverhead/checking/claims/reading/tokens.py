@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from riverhead.checking.claims.notation import OPERATORS, RELATIONS, SAID, UNITS, WRAPPERS
+from riverhead.checking.claims.reading.notation import OPERATORS, RELATIONS, SAID, UNITS, WRAPPERS
 
 __all__ = ["Token", "decimal_comma", "tokens"]
 

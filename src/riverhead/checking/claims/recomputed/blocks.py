@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riverhead.checking.claims.expression import Items, Number
-from riverhead.checking.claims.grids import literal
-from riverhead.checking.claims.roles import Meaning, meaning
-from riverhead.checking.claims.tables import Labelled
+from riverhead.checking.claims.reading.expression import Items, Number
+from riverhead.checking.claims.recomputed.grids import literal
+from riverhead.checking.claims.recomputed.roles import Meaning, meaning
+from riverhead.checking.claims.recomputed.tables import Labelled
 from riverhead.core.border import Bools, Floats
 
 __all__ = ["Block", "Bools", "Floats", "block", "blocks", "half", "printed_value"]

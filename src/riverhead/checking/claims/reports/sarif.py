@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 from riverhead._version import __version__
 from riverhead.checking.claims.claim import Truth
-from riverhead.checking.claims.report import Report, Spot, counts, summary
-from riverhead.checking.claims.shown import as_data, in_words
+from riverhead.checking.claims.reports.report import Report, Spot, counts, summary
+from riverhead.checking.claims.reports.shown import as_data, in_words
 
 __all__ = ["sarif"]
 

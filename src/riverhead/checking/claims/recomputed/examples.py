@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from riverhead.checking.claims.blocks import Block, Floats
-from riverhead.checking.claims.recompute import Inputs
-from riverhead.checking.claims.roles import INPUTS, RESULTS, Role
+from riverhead.checking.claims.recomputed.blocks import Block, Floats
+from riverhead.checking.claims.recomputed.recompute import Inputs
+from riverhead.checking.claims.recomputed.roles import INPUTS, RESULTS, Role
 
 __all__ = ["LONGEST", "MOST", "MOST_RESULTS", "Example", "Projected", "examples"]
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riverhead.checking.claims.blocks import Block, Bools, Floats
-from riverhead.checking.claims.recompute import Inputs, Stages
-from riverhead.checking.claims.roles import Role
+from riverhead.checking.claims.recomputed.blocks import Block, Bools, Floats
+from riverhead.checking.claims.recomputed.recompute import Inputs, Stages
+from riverhead.checking.claims.recomputed.roles import Role
 
 __all__ = ["Place", "fitting", "places"]
 

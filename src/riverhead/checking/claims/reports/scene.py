@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from riverhead.checking.claims.report import Report, Spot, summary
-from riverhead.checking.claims.shown import in_words
+from riverhead.checking.claims.reports.report import Report, Spot, summary
+from riverhead.checking.claims.reports.shown import in_words
 from riverhead.scene import Part, Quote, Scene, Table, Text
 
 __all__ = ["scene", "table"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from riverhead.checking.claims.misprints import Pairs
+from riverhead.checking.claims.causes.misprints import Pairs
 
 __all__ = ["implied"]
 

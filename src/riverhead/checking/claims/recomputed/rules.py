@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from riverhead.checking.claims.blocks import Block, Bools, Floats, blocks, half, printed_value
 from riverhead.checking.claims.claim import Finding, Truth
-from riverhead.checking.claims.expression import Binding, Number
-from riverhead.checking.claims.roles import Role, meaning
-from riverhead.checking.claims.tables import Labelled, Table, labelled
+from riverhead.checking.claims.reading.expression import Binding, Number
+from riverhead.checking.claims.recomputed.blocks import Block, Bools, Floats, blocks, half, printed_value
+from riverhead.checking.claims.recomputed.roles import Role, meaning
+from riverhead.checking.claims.recomputed.tables import Labelled, Table, labelled
 
 __all__ = ["findings"]
 

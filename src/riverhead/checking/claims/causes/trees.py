@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from functools import partial, reduce
 
-from riverhead.checking.claims.expression import Expression, Items, Name, Number, Operation
+from riverhead.checking.claims.reading.expression import Expression, Items, Name, Number, Operation
 
 __all__ = [
     "children",

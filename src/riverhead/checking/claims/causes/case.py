@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from riverhead.checking.claims.causes.misprints import Pair
+from riverhead.checking.claims.causes.trees import parts_of, size, spelled_out
 from riverhead.checking.claims.claim import Found
-from riverhead.checking.claims.expression import Expression, Items, Name, Number, Operation
-from riverhead.checking.claims.misprints import Pair
-from riverhead.checking.claims.trees import parts_of, size, spelled_out
+from riverhead.checking.claims.reading.expression import Expression, Items, Name, Number, Operation
 
 __all__ = ["MOST_NUMBERS", "MOST_PARTS", "Case", "ValueOf", "case_of", "flat"]
 

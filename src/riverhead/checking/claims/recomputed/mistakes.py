@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from riverhead.checking.claims.blocks import Block, Bools, Floats
-from riverhead.checking.claims.misprints import Pair, digit_slips, last_digit, out_of_order, whole
-from riverhead.checking.claims.placing import fitting
-from riverhead.checking.claims.recompute import CHAIN, Inputs, Way, recompute
+from riverhead.checking.claims.causes.misprints import Pair, digit_slips, last_digit, out_of_order, whole
+from riverhead.checking.claims.recomputed.blocks import Block, Bools, Floats
+from riverhead.checking.claims.recomputed.placing import fitting
+from riverhead.checking.claims.recomputed.recompute import CHAIN, Inputs, Way, recompute
 from riverhead.core.equation import softmax
 
 __all__ = ["Case", "causes"]

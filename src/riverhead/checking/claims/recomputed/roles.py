@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from riverhead.checking.claims.notation import canonical
+from riverhead.checking.claims.reading.notation import canonical
 
 __all__ = ["INPUTS", "RESULTS", "Meaning", "Role", "meaning"]
 

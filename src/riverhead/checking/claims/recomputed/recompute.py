@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from riverhead.checking.claims.blocks import Bools, Floats
+from riverhead.checking.claims.recomputed.blocks import Bools, Floats
 from riverhead.core.equation import attention
 
 __all__ = ["CHAIN", "Inputs", "Spans", "Stages", "Way", "carry", "recompute"]

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
+from riverhead.checking.claims.causes.trees import number, operation
 from riverhead.checking.claims.claim import Found
-from riverhead.checking.claims.expression import Expression, Items, Operation
-from riverhead.checking.claims.trees import number, operation
+from riverhead.checking.claims.reading.expression import Expression, Items, Operation
 
 __all__ = ["Keep", "cut", "stepwise"]
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from riverhead.checking.claims.expression import Expression, Items, Name, Number, Operation
-from riverhead.checking.claims.notation import FUNCTIONS, JOINS, OPERATORS, SUPERSCRIPTS, canonical
-from riverhead.checking.claims.numerals import numeral
-from riverhead.checking.claims.tokens import Token, tokens
+from riverhead.checking.claims.reading.expression import Expression, Items, Name, Number, Operation
+from riverhead.checking.claims.reading.notation import FUNCTIONS, JOINS, OPERATORS, SUPERSCRIPTS, canonical
+from riverhead.checking.claims.reading.numerals import numeral
+from riverhead.checking.claims.reading.tokens import Token, tokens
 from riverhead.errors import InputError
 
 __all__ = ["Parser", "expression", "is_word"]

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, TypeAlias, cast
 
-from riverhead.checking.claims import steps
-from riverhead.checking.claims.ranges import Uncertain
-from riverhead.checking.claims.steps import Step
+from riverhead.checking.claims.values import steps
+from riverhead.checking.claims.values.ranges import Uncertain
+from riverhead.checking.claims.values.steps import Step
 
 __all__ = [
     "FUNCTIONS",

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from riverhead.checking.claims import scalars
-from riverhead.checking.claims.expression import Expression, Name, Number, Operation
-from riverhead.checking.claims.notation import UNITS
-from riverhead.checking.claims.scalars import Scalar, Unreadable
+from riverhead.checking.claims.reading.expression import Expression, Name, Number, Operation
+from riverhead.checking.claims.reading.notation import UNITS
+from riverhead.checking.claims.values import scalars
+from riverhead.checking.claims.values.scalars import Scalar, Unreadable
 
 __all__ = ["Evaluator", "Reading", "Value", "value"]
 
@@ -227,7 +227,7 @@ def _open_end(item: Expression) -> bool:
 def value(expression: Expression, names: Mapping[str, Expression], reading: Reading = Reading()) -> Value:
     """Return the value of ``expression`` by one reading; raises `Unreadable` where it has none.
 
-    >>> from riverhead.checking.claims.parse import expression
+    >>> from riverhead.checking.claims.reading.parse import expression
     >>> value(expression("(2, 1) · (2, 0)"), {}), value(expression("softmax(1, 1)"), {})
     (4, (0.5, 0.5))
     """

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from riverhead.checking.claims.expression import Binding, Items, Number
-from riverhead.checking.claims.grids import Cell, Sheet, sheets
-from riverhead.checking.claims.notation import canonical
-from riverhead.checking.claims.roles import INPUTS, RESULTS, Meaning, Role, meaning
+from riverhead.checking.claims.reading.expression import Binding, Items, Number
+from riverhead.checking.claims.reading.notation import canonical
+from riverhead.checking.claims.recomputed.grids import Cell, Sheet, sheets
+from riverhead.checking.claims.recomputed.roles import INPUTS, RESULTS, Meaning, Role, meaning
 
 __all__ = ["Labelled", "Table", "bindings", "labelled", "tables"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riverhead.checking.claims.recompute import Inputs, Way
-from riverhead.checking.claims.roles import Role
+from riverhead.checking.claims.recomputed.recompute import Inputs, Way
+from riverhead.checking.claims.recomputed.roles import Role
 
 __all__ = ["Said", "announces_scale", "says_causal", "ways"]
 

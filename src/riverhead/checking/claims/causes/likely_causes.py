@@ -9,10 +9,8 @@ from itertools import islice
 
 import numpy as np
 
-from riverhead.checking.claims.case import MOST_NUMBERS, MOST_PARTS, Case, ValueOf, case_of, flat
-from riverhead.checking.claims.claim import Found
-from riverhead.checking.claims.expression import Expression, Items, Number, Operation
-from riverhead.checking.claims.misprints import (
+from riverhead.checking.claims.causes.case import MOST_NUMBERS, MOST_PARTS, Case, ValueOf, case_of, flat
+from riverhead.checking.claims.causes.misprints import (
     Pair,
     chance,
     digit_slips,
@@ -23,10 +21,12 @@ from riverhead.checking.claims.misprints import (
     unnormalised,
     whole,
 )
-from riverhead.checking.claims.mixtures import implied
-from riverhead.checking.claims.stepping import cut, stepwise
-from riverhead.checking.claims.suspects import changes
-from riverhead.checking.claims.trees import parts_of, size, written
+from riverhead.checking.claims.causes.mixtures import implied
+from riverhead.checking.claims.causes.stepping import cut, stepwise
+from riverhead.checking.claims.causes.suspects import changes
+from riverhead.checking.claims.causes.trees import parts_of, size, written
+from riverhead.checking.claims.claim import Found
+from riverhead.checking.claims.reading.expression import Expression, Items, Number, Operation
 
 __all__ = ["likely"]
 
@@ -46,7 +46,8 @@ def likely(left: Expression, printed: Expression, exact: Found, value_of: ValueO
     is made in ``left`` in every place: one is named if it gives every printed number to its last digit and
     is unlikely to do so by chance. At most two are named, where both do.
 
-    >>> from riverhead.checking.claims import evaluate, parse
+    >>> from riverhead.checking.claims.reading import parse
+    >>> from riverhead.checking.claims.values import evaluate
     >>> scores, weights = parse.expression("softmax(1, 0, 0.4)"), parse.expression("(0.426, 0.258, 0.316)")
     >>> value_of = lambda part: evaluate.value(part, {})
     >>> likely(scores, weights, value_of(scores), value_of)

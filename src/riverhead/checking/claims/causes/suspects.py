@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from riverhead.checking.claims.expression import Expression, Name, Number, Operation
-from riverhead.checking.claims.slips import COMMON, RARE, SLIPS
-from riverhead.checking.claims.trees import children, in_full, number, operation, with_parts, written
+from riverhead.checking.claims.causes.slips import COMMON, RARE, SLIPS
+from riverhead.checking.claims.causes.trees import children, in_full, number, operation, with_parts, written
+from riverhead.checking.claims.reading.expression import Expression, Name, Number, Operation
 
 __all__ = ["Changed", "changes"]
 

@@ -10,16 +10,16 @@ from functools import partial
 
 import numpy as np
 
-from riverhead.checking.claims.blocks import Block, Bools, Floats, blocks
-from riverhead.checking.claims.carried import Carried
 from riverhead.checking.claims.claim import Finding, Found, Truth
-from riverhead.checking.claims.examples import MOST, MOST_RESULTS, Example, examples
-from riverhead.checking.claims.expression import Binding
-from riverhead.checking.claims.mistakes import Case, causes
-from riverhead.checking.claims.placing import Place, places
-from riverhead.checking.claims.recompute import CHAIN, Inputs, Stages, Way, recompute
-from riverhead.checking.claims.tables import Labelled, Table, labelled
-from riverhead.checking.claims.ways import Said, ways
+from riverhead.checking.claims.reading.expression import Binding
+from riverhead.checking.claims.recomputed.blocks import Block, Bools, Floats, blocks
+from riverhead.checking.claims.recomputed.carried import Carried
+from riverhead.checking.claims.recomputed.examples import MOST, MOST_RESULTS, Example, examples
+from riverhead.checking.claims.recomputed.mistakes import Case, causes
+from riverhead.checking.claims.recomputed.placing import Place, places
+from riverhead.checking.claims.recomputed.recompute import CHAIN, Inputs, Stages, Way, recompute
+from riverhead.checking.claims.recomputed.tables import Labelled, Table, labelled
+from riverhead.checking.claims.recomputed.ways import Said, ways
 
 __all__ = ["findings"]
 

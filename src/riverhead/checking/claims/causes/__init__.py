@@ -1,0 +1,1 @@
+"""The likely cause of a false number."""

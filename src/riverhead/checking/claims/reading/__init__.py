@@ -1,0 +1,1 @@
+"""What is written, read: the signs of a text, its numerals, its expressions."""

@@ -1,0 +1,1 @@
+"""What is found, as a reader, an editor or a machine takes it."""

@@ -1,0 +1,1 @@
+"""What an expression is worth: exact numbers, floats, and all that rounding leaves open."""
