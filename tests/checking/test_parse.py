@@ -170,7 +170,7 @@ def valued(text: str) -> float | None:
     return None if read is None else alone(value(read, names))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(trees, st.randoms(use_true_random=False))
 def test_a_tree_printed_in_any_notation_is_read_as_that_tree(tree: Tree, draw: random.Random) -> None:
     try:
@@ -183,7 +183,7 @@ def test_a_tree_printed_in_any_notation_is_read_as_that_tree(tree: Tree, draw: r
     assert valued(text) == pytest.approx(exact, rel=1e-9, abs=1e-9), text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(trees, st.randoms(use_true_random=False))
 def test_every_part_of_an_expression_lies_within_it(tree: Tree, draw: random.Random) -> None:
     text = Printer(draw).print(tree).replace("\\left", "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from riverhead.checking.claims import documents
 from riverhead.checking.claims.claim import Claim, Finding, Truth
 from riverhead.checking.claims.find import find
@@ -47,9 +49,18 @@ def claims_on(page: documents.Page) -> list[Claim]:
 
 
 def _once(findings: list[Finding]) -> list[Finding]:
-    """The findings by place; of several about one stretch the gravest."""
+    """The findings by place; of several about one stretch the gravest.
+
+    A result that is carried from the terms beside it, and that attention recomputed says is right, is right.
+    """
+    right = {
+        one.end: one for one in findings if one.verdict is Truth.TRUE and one.how in ("exact", "rounded")
+    }
     best: dict[tuple[int, int], Finding] = {}
     for finding in findings:
+        known = right.get(finding.end)
+        if finding.how == "carried" and known is not None and known.start >= finding.start:
+            finding = replace(finding, how=known.how, exact=known.exact)
         place = (finding.start, finding.end)
         if place not in best or _WORST_FIRST[finding.verdict] < _WORST_FIRST[best[place].verdict]:
             best[place] = finding
