@@ -168,14 +168,16 @@ def test_every_function_is_one_name(name: str) -> None:
     assert tokens(f"{name}(3) =")[0] == Token("name", name, 0, len(name))
 
 
-GREEK = (
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi "
-    "varphi chi psi omega Gamma Delta Theta Lambda Sigma Phi Psi Omega ell infty"
-).split()
-CALLS = "frac dfrac tfrac cfrac sqrt exp log ln sin cos tan tanh max min softmax".split()
+LATEX = [
+    "alpha", "beta", "gamma", "delta", "epsilon", "varepsilon", "zeta", "eta", "theta", "iota", "kappa",
+    "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "phi", "varphi", "chi", "psi", "omega",
+    "Gamma", "Delta", "Theta", "Lambda", "Sigma", "Phi", "Psi", "Omega", "ell", "infty", "frac",
+    "dfrac", "tfrac", "cfrac", "sqrt", "exp", "log", "ln", "sin", "cos", "tan", "tanh", "max", "min",
+    "softmax",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", GREEK + CALLS)
+@pytest.mark.parametrize("name", LATEX)
 def test_every_letter_and_function_of_latex_is_one_name(name: str) -> None:
     sign = Token("name", f"\\{name}", 4, 5 + len(name))
     assert tokens(f"2 = \\{name}")[2] == sign
