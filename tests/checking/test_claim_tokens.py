@@ -249,8 +249,8 @@ def well_cut(text: str) -> None:
             assert {written, f"\\{written}"} & OPERATORS.keys() or written == "X"
         elif kind == "relation":
             written = text[start:end].lstrip("\\")
-            assert {written, f"\\{written}"} & RELATIONS.keys() or written == "~"
-            assert sign in RELATIONS.values()
+            assert {written, f"\\{written}"} & RELATIONS.keys() or written in ("~", "==>")
+            assert sign in RELATIONS.values() or sign == "==>"
 
 
 @settings(max_examples=150, deadline=None)

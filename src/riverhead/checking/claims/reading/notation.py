@@ -90,6 +90,10 @@ UNITS: dict[str, tuple[float, float]] = {  # as written: its factor, read as dec
         for prefix, n in {"": 0, **_K}.items()
         for what in ("FLOPs", "FLOP", "FLOPS", "FLOP/s", "FLOPS/s")
     },
+    **{
+        f"{prefix}F": (1000.0**n, 1000.0**n)
+        for prefix, n in (("M", 2), ("G", 3), ("T", 4), ("P", 5))
+    },
     **{f"{letter}{byte}": (1000**n, 1024**n) for letter, n in _CYRILLIC.items() for byte in ("Б", "байт")},
     **{f"{letter}иБ": (1024**n, 1024**n) for letter, n in _CYRILLIC.items()},
     "байт": (1, 1), "байта": (1, 1), "x": (1, 1), "×": (1, 1),
