@@ -165,7 +165,7 @@ class Parser:
         if token.text in "{⟨" or before.kind not in ("close", "number", "transposed"):
             return False
         if token.start == before.end or before.kind == "transposed":
-            return True
+            return not (self.words(at) and is_word(self.page[at + 1].text))  # 11 (wrong) is 11
         if isinstance(left, Items):
             return False  # two lists beside each other are two lists
         numbers = self.kinds[at + 1] == "number" and self.closing(at) > 0
