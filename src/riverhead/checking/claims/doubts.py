@@ -13,6 +13,9 @@ __all__ = ["doubted"]
 
 DENIED = re.compile(r"[\s`*.)\]#/→>=-]*(?:is |are )?(?:False|false|wrong|incorrect|not true|impossible|✗|❌)")
 SHAPES = re.compile(r"\(\s*\d+\s*[×x]\s*\d+\s*\)\s*[·×*@]?\s*\(\s*\d+\s*[×x]\s*\d+\s*\)\s*(?:=|→)")
+ROWS_BELOW = re.compile(
+    r"[^\n]{0,60}\n[ \t]*[\[|(][^\n=≈]*[\])|][ \t×]+[\[|(][^\n=≈]*[\])|]"
+)  # matrices, drawn
 PRINTED = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?$")
 UNIT_BEHIND = re.compile(r"[ \u00a0]?[^\W\d_]")
 POWERS = range(1, 6)
@@ -27,7 +30,11 @@ def doubted(finding: Finding, relation: str, left: Expression, text: str) -> Fin
     checkable: 5 ms × 200 = 1 s.
     """
     behind = text[finding.end : finding.end + 40]
-    if SHAPES.search(text[finding.start : finding.end]) or _shape(left):
+    if (
+        ROWS_BELOW.match(text, finding.end)
+        or SHAPES.search(text[finding.start : finding.end])
+        or _shape(left)
+    ):
         return None
     if DENIED.match(behind) or (relation == "→" and not _worked_out(left)):
         return None
@@ -37,6 +44,8 @@ def doubted(finding: Finding, relation: str, left: Expression, text: str) -> Fin
     shown = float(printed[0].replace(",", "").replace("−", "-"))
     if not shown or not finding.exact:
         return finding
+    if isinstance(left, Number):
+        return None  # 440,549 s ≈ 5.1 days
     ratio = abs(finding.exact / shown)
     if any(abs(ratio * unit - 1) < ROOM or abs(ratio / unit - 1) < ROOM for unit in UNITS):
         return replace(finding, verdict=Truth.UNCHECKED, exact=None, cause="in a unit that is not known here")

@@ -317,6 +317,7 @@ def _words(reading: Reading) -> str:
         "bare": "",
         "unitless": "",
         "symbol": "",
+        "counted": "",
         "degrees": "in degrees",
         "of_itself": "percent of the number before it",
         "dot": "products of the vectors number by number",

@@ -21,10 +21,11 @@ _SCORES = r"score|scaled|logit|\b[zs]\b|raw"
 _EXPS = r"\be?exp|e\^|exponential"
 _WEIGHTS = r"softmax|prob|weight"
 _OTHER = re.compile(r"mask|causal|sigmoid|norm|drop|top|without|before", re.IGNORECASE)
+_FORMULA = re.compile(r"(?:softmax|sum|mean|var|std)\s*[(\[{]", re.IGNORECASE)
 _SAID = [  # what is said of the list above; of which lists; what that is of them
     (_WEIGHTS, _EXPS, "share"),
     (_WEIGHTS, _SCORES, "softmax"),
-    (r"^(?:sum|total|Σ|总和)$", rf"{_EXPS}|{_WEIGHTS}", "sum"),
+    (r"^(?:sum|total|Σ|总和)$", _EXPS, "sum"),
     (r"^(?:mean|average|avg|μ|\\mu)$", r"^[a-z]$|input|vector|activation", "mean"),
     (r"^(?:var|variance|σ²|\\sigma\^2)$", r"^[a-z]$|input|vector|activation", "var"),
     (r"^(?:std|σ|\\sigma|standard deviation)$", r"^[a-z]$|input|vector|activation", "std"),
@@ -44,6 +45,8 @@ def unspoken(listed: Binding, said: Binding, pool: Pool) -> Finding | None:
     if not 0 < said.value.start - listed.value.end < MAX_BELOW or _OTHER.search(listed.label + said.label):
         return None
     name = said.label.strip(" *`$:")
+    if _FORMULA.search(name) or re.search(_WEIGHTS, listed.label, re.IGNORECASE):
+        return None  # softmax(z/0.7) says itself of what
     for pattern, of, what in _PATTERNS:
         if (
             pattern.search(name)

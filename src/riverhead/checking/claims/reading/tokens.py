@@ -234,7 +234,8 @@ class _Cutter:
         return self._keep("line", sign, start, end)
 
     def _number(self, sign: str, start: int, end: int) -> int:
-        if sign[-1] == "." and not self.lists and not _GOES_BEHIND.match(self.text, end):
+        numbers = not self.found or self.found[-1].kind == "line"  # 4. begins an item of a list
+        if sign[-1] == "." and not self.lists and (numbers or not _GOES_BEHIND.match(self.text, end)):
             sign, end = sign[:-1], end - 1
         self._keep("number", sign, start, end)
         unit = _UNIT.match(self.text, end)

@@ -35,6 +35,7 @@ class Reading:
     sample: bool = False  # a variance is divided by n − 1
     degrees: bool = False  # of an angle that is a whole number
     unitless: bool = False  # the result is in the unit of its terms, and says none: 192 GB − 140 GB = 52
+    counted: bool = False  # bits are a number of bits, not eighths of bytes
     symbol: bool = False  # K is the text's own name: K = 3 makes 2K a product
     of_itself: bool = False  # 100 + 10% is 110
     bare: bool = False  # the unit of the result is not meant as a factor: 17.5 × 0.25 = 4.4 GB
@@ -52,7 +53,8 @@ class Reading:
 
 _ALTERNATIVES: dict[str, tuple[bool | float, ...]] = {
     "dot": (False,), "binary": (True,), "billions": (True,), "bare": (True,), "base": (10.0, 2.0),
-    "sample": (True,), "symbol": (True,), "degrees": (True,), "of_itself": (True,), "unitless": (True,),
+    "sample": (True,), "symbol": (True,),
+    "counted": (True,), "degrees": (True,), "of_itself": (True,), "unitless": (True,),
 }  # fmt: skip
 
 
@@ -100,6 +102,10 @@ class Evaluator:
     def factor(self, unit: str, result: bool = False) -> int | float:
         """Return what a unit multiplies by, as it is read; that of a ``result`` may be only its name."""
         decimal, binary = UNITS.get(unit, (1, 1))
+        if unit in ("bit", "bits"):
+            self.choices.add("counted")
+            if self.reading.counted:
+                return 1
         if decimal != 1 and unit not in _PARTS and not result:
             self.choices.add("unitless")
             if self.reading.unitless:
