@@ -6,8 +6,7 @@ import re
 from dataclasses import replace
 
 from riverhead.checking.claims.claim import Finding, Truth
-from riverhead.checking.claims.judge import walk
-from riverhead.checking.claims.reading.expression import Expression, Items, Number, Operation
+from riverhead.checking.claims.reading.expression import Expression, Items, Number, Operation, walk
 
 __all__ = ["doubted"]
 
@@ -30,11 +29,8 @@ def doubted(finding: Finding, relation: str, left: Expression, text: str) -> Fin
     checkable: 5 ms × 200 = 1 s.
     """
     behind = text[finding.end : finding.end + 40]
-    if (
-        ROWS_BELOW.match(text, finding.end)
-        or SHAPES.search(text[finding.start : finding.end])
-        or _shape(left)
-    ):
+    shapes = isinstance(finding.exact, tuple) and _shape(left)
+    if shapes or ROWS_BELOW.match(text, finding.end) or SHAPES.search(text[finding.start : finding.end]):
         return None
     if DENIED.match(behind) or (relation == "→" and not _worked_out(left)):
         return None

@@ -8,11 +8,21 @@ from types import MappingProxyType
 
 from riverhead.checking.claims.claim import Finding, Truth
 from riverhead.checking.claims.doubts import doubted
-from riverhead.checking.claims.judge import Link, Pool, is_literal, judge, walk
-from riverhead.checking.claims.reading.expression import Binding, Expression, Items, Name, Number, Operation
+from riverhead.checking.claims.judge import Link, Pool, judge
+from riverhead.checking.claims.reading.expression import (
+    Binding,
+    Expression,
+    Items,
+    Name,
+    Number,
+    Operation,
+    is_literal,
+    walk,
+)
+from riverhead.checking.claims.reading.layout import is_word
 from riverhead.checking.claims.reading.notation import FILLER, JOINS, SUPPOSED, canonical
 from riverhead.checking.claims.reading.numerals import LONGEST
-from riverhead.checking.claims.reading.parse import Parser, is_word
+from riverhead.checking.claims.reading.parse import Parser
 from riverhead.checking.claims.reading.tokens import decimal_comma, tokens
 from riverhead.checking.claims.unspoken import unspoken
 

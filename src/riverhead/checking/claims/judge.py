@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
 
 from riverhead.checking.claims.causes.likely_causes import likely
 from riverhead.checking.claims.claim import Finding, Found, Truth
-from riverhead.checking.claims.reading.expression import Expression, Items, Name, Number, Operation
+from riverhead.checking.claims.prints import (
+    CARRIED,
+    EXACT,
+    ROUNDED,
+    Print,
+    equal,
+    how_printed,
+    nearly,
+    numbers_of,
+    pairs,
+    print_pairs,
+    prints,
+    sum_half,
+)
+from riverhead.checking.claims.reading.expression import (
+    Expression,
+    Items,
+    Name,
+    Number,
+    Operation,
+    is_literal,
+    walk,
+)
 from riverhead.checking.claims.reading.notation import UNITS
-from riverhead.checking.claims.reading.numerals import trailing_zeros
 from riverhead.checking.claims.values import scalars
 from riverhead.checking.claims.values.evaluate import Evaluator, Reading, Value, rank
 from riverhead.checking.claims.values.ranges import BUDGET, Tape, reaches
 from riverhead.checking.claims.values.scalars import Scalar, Unreadable
-from riverhead.numbers.interval import slack
 
-__all__ = ["Link", "Pool", "Print", "is_literal", "judge", "matches", "prints"]
+__all__ = ["Link", "Pool", "judge"]
 
 SMALLEST_COUNT = 1000  # bytes and numbers from here on are said in K, M and G
 
-HALF = 0.5
-ABOUT = 0.005  # of itself: half a unit of a second digit
-EXACT, ROUNDED, CARRIED = "exact", "rounded", "carried"
 _RANKS = {EXACT: 0, ROUNDED: 1, CARRIED: 2}
 
 
@@ -37,76 +53,6 @@ class Link:
     relation: str
     start: int
     end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Print:
-    """A printed result: its value, half a unit of its last digit that counts, and its unit's factor."""
-
-    value: int | float
-    half: float
-    factor: int | float
-    number: Number
-
-
-Prints: TypeAlias = Print | tuple["Prints", ...]
-
-
-def is_literal(expression: Expression) -> bool:
-    """Say whether an expression is only printed numbers: one, or a list of them."""
-    if isinstance(expression, Number):
-        return True
-    if isinstance(expression, Items):
-        return all(map(is_literal, expression.items))
-    if isinstance(expression, Operation):
-        return expression.what == "neg" and isinstance(expression.args[0], Number)
-    return expression.text == "…"
-
-
-def matches(printed: Number, exact: float, about: bool = False) -> bool:
-    """Say whether a printed number is ``exact`` rounded to its digits.
-
-    Trailing zeros of an integer are not significant, but its first two digits are; with ``about`` its first.
-
-    >>> from riverhead.checking.claims.reading.parse import expression
-    >>> number = expression("6,500")
-    >>> matches(number, 6538.5), matches(number, 6551)
-    (True, False)
-    """
-    factor = UNITS.get(printed.unit, (1, 1))[0]
-    half = _half(printed, about) * factor
-    return abs(printed.value * factor - exact) <= half + slack(exact)
-
-
-def _half(printed: Number, about: bool, coarsest: float = 0.0) -> float:
-    """Half a unit of the last digit that counts; in a list with decimals (``coarsest``) 0 is no coarser."""
-    if printed.half:
-        return printed.half
-    if not isinstance(printed.value, int):  # ½ is exact
-        return 0.0
-    if coarsest:
-        return max(coarsest, 0.005)
-    digits = str(abs(int(printed.value)))
-    zeros = min(trailing_zeros(int(printed.value)), len(digits) - (1 if about else 2))
-    return 0.5 * 10.0 ** max(zeros, 0)
-
-
-def prints(literal: Expression, evaluator: Evaluator, about: bool = False, coarsest: float = 0.0) -> Prints:
-    """Return the printed numbers of a literal, with what their last digits leave open."""
-    if isinstance(literal, Items):
-        inner = _coarsest(literal)
-        items = (item for item in literal.items if not isinstance(item, Name))
-        return tuple(prints(item, evaluator, about, inner or coarsest) for item in items)
-    sign = -1 if isinstance(literal, Operation) else 1
-    number = literal.args[0] if isinstance(literal, Operation) else literal
-    assert isinstance(number, Number)
-    factor = evaluator.factor(number.unit, result=True) if number.unit else 1
-    return Print(sign * number.value, _half(number, about, coarsest), factor, number)
-
-
-def _coarsest(literal: Items) -> float:
-    numbers = (item.args[0] if isinstance(item, Operation) else item for item in literal.items)
-    return max((item.half for item in numbers if isinstance(item, Number)), default=0.0)
 
 
 @dataclass(slots=True)
@@ -187,7 +133,7 @@ class _Judge:
     def _target(self) -> float:
         if self.printed is None:
             return 0.0
-        found = next(_numbers(prints(self.printed, Evaluator(self.names))), None)
+        found = next(numbers_of(prints(self.printed, Evaluator(self.names))), None)
         return float(found.value) if found else 0.0  # in the printed unit, as the right value is
 
     def _plainly(self, reading: Reading, choices: set[str]) -> tuple[str, Found]:
@@ -196,22 +142,22 @@ class _Judge:
         value = evaluator.value(self.worked)
         if self.printed is None:
             right = evaluator.value(self.other)
-            pairs = list(_pairs(value, right))
-            how = EXACT if all(_equal(a, b) for a, b in pairs) else ""
-            if not how and self.about and all(_about(a, b) for a, b in pairs):
+            both = list(pairs(value, right))
+            how = EXACT if all(equal(a, b) for a, b in both) else ""
+            if not how and self.about and all(nearly(a, b) for a, b in both):
                 how = ROUNDED
             return how, _found(value, 1)
         printed = prints(self.printed, evaluator, self.about)
         tight = self._tight()
-        ranks = [_how(a, b, tight) for a, b in _print_pairs(value, printed, self.open)]
+        ranks = [how_printed(a, b, tight) for a, b in print_pairs(value, printed, self.open)]
         how = "" if "" in ranks else max(ranks, key=_RANKS.__getitem__)
-        factor = next((p.factor for p in _numbers(printed)), 1)
+        factor = next((p.factor for p in numbers_of(printed)), 1)
         return how, _found(value, factor)
 
     def _tight(self) -> float:
         """How far a whole number may be from a sum of decimals that it is said to equal; 0 if none is."""
         whole = isinstance(self.printed, Number) and not self.printed.half
-        return _sum_half(self.worked) if whole and not self.about else 0.0
+        return sum_half(self.worked) if whole and not self.about else 0.0
 
     def _quietly(self, reading: Reading, choices: set[str]) -> tuple[str, Found] | None:
         try:
@@ -242,11 +188,11 @@ class _Judge:
         """Whether the printed result is among the values of numbers that are each as uncertain as printed."""
         value = evaluator.value(self.worked)
         if self.printed is None:
-            pairs = _pairs(value, evaluator.value(self.other))
-            return all(reaches(scalars.subtract(a, b)) for a, b in pairs)
+            both = pairs(value, evaluator.value(self.other))
+            return all(reaches(scalars.subtract(a, b)) for a, b in both)
         printed = prints(self.printed, evaluator, self.about)
         tight = self._tight()
-        held = list(_print_pairs(value, printed, self.open))
+        held = list(print_pairs(value, printed, self.open))
         for a, b in held:
             half = min(b.half, tight) if tight else b.half
             if not reaches(a, float(b.value * b.factor), half * b.factor):
@@ -283,7 +229,7 @@ class _Judge:
     def _said(self, how: str, reading: Reading, exact: Found) -> Finding:
         link = self.link
         if link.relation == "≠":
-            truth = Truth.FALSE if how in (EXACT, ROUNDED) else Truth.TRUE
+            truth = Truth.FALSE if how == EXACT else Truth.TRUE
             return Finding(link.start, link.end, truth, EXACT if truth is Truth.TRUE else "", exact)
         if how:
             return Finding(link.start, link.end, Truth.TRUE, how, exact, _words(reading))
@@ -326,100 +272,6 @@ def _words(reading: Reading) -> str:
     }
     said = (words[name] for name in words if getattr(reading, name) != getattr(Reading(), name))
     return ", ".join(filter(None, said))
-
-
-def walk(expression: Expression) -> Iterator[Expression]:
-    """Yield an expression and all its parts."""
-    waiting: list[Expression] = [expression]
-    while waiting:
-        part = waiting.pop()
-        yield part
-        waiting += part.items if isinstance(part, Items) else part.args if isinstance(part, Operation) else ()
-
-
-def _sum_half(expression: Expression) -> float:
-    """Of a sum of decimals, half a unit of the coarsest: a sum has no fewer places than its terms. Else 0."""
-    parts = list(walk(expression))
-    if any(isinstance(part, Operation) and part.what not in ("+", "-", "neg", "sum") for part in parts):
-        return 0.0
-    if any(isinstance(part, Name) for part in parts):
-        return 0.0
-    return max((part.half for part in parts if isinstance(part, Number) and not part.unit), default=0.0)
-
-
-def _numbers(printed: Prints) -> Iterator[Print]:
-    if isinstance(printed, Print):
-        yield printed
-    else:
-        for part in printed:
-            yield from _numbers(part)
-
-
-def _print_pairs(value: Value, printed: Prints, open_end: bool = False) -> Iterator[tuple[Scalar, Print]]:
-    """Pair each value with its print; a list that ends in … is held against the first of the values."""
-    if isinstance(value, tuple) and isinstance(printed, tuple):
-        if len(value) == 1 and len(printed) > 1 and isinstance(value[0], tuple):
-            value = value[0]
-        elif len(printed) == 1 and len(value) > 1 and isinstance(printed[0], tuple):
-            printed = printed[0]
-        if not printed or len(value) < len(printed) or (len(value) > len(printed) and not open_end):
-            raise Unreadable("lists of unequal length")
-        for a, b in zip(value, printed, strict=False):
-            yield from _print_pairs(a, b, open_end)
-    elif isinstance(value, tuple):
-        if len(value) != 1:
-            raise Unreadable("a list and a number")
-        yield from _print_pairs(value[0], printed, open_end)
-    elif isinstance(printed, tuple):
-        if len(printed) != 1:
-            raise Unreadable("a number and a list")
-        yield from _print_pairs(value, printed[0], open_end)
-    else:
-        yield value, printed
-
-
-def _pairs(left: Value, right: Value) -> Iterator[tuple[Scalar, Scalar]]:
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        if len(left) != len(right):
-            raise Unreadable("lists of unequal length")
-        for a, b in zip(left, right, strict=True):
-            yield from _pairs(a, b)
-    elif isinstance(left, tuple) or isinstance(right, tuple):
-        part, whole = (left, right) if isinstance(left, tuple) else (right, left)
-        if len(part) != 1:  # type: ignore[arg-type]  # part is the tuple of the two
-            raise Unreadable("a list and a number")
-        yield from _pairs(part[0], whole)  # type: ignore[index]  # as above
-    else:
-        yield left, right
-
-
-def _equal(a: Scalar, b: Scalar) -> bool:
-    left, right = scalars.center(a), scalars.center(b)
-    return left == right or abs(left - right) <= _noise(left, right)
-
-
-def _about(a: Scalar, b: Scalar) -> bool:
-    """Whether two numbers, both worked out, are the same to the two digits that ≈ is held to."""
-    left, right = scalars.center(a), scalars.center(b)
-    return abs(left - right) <= ABOUT * max(abs(left), abs(right))
-
-
-def _how(value: Scalar, printed: Print, tight: float) -> str:
-    exact, shown = scalars.center(value), printed.value * printed.factor
-    if exact == shown:
-        return EXACT
-    off, noise = abs(exact - shown), _noise(exact, shown)
-    if off <= noise:
-        return EXACT
-    half = min(printed.half, tight) if tight else printed.half
-    if isinstance(printed.value, int) and half == HALF and abs(off - HALF) <= noise and printed.factor == 1:
-        return ROUNDED if printed.value % 2 == 0 or abs(shown) > abs(exact) else ""  # 5/2 is 3, or 2 to even
-    return ROUNDED if off <= half * printed.factor + noise else ""
-
-
-def _noise(a: float, b: float) -> float:
-    """How far float64 may have moved two numbers apart: not at all, where both are integers."""
-    return 0.0 if isinstance(a, int) and isinstance(b, int) else slack(max(abs(a), abs(b)))
 
 
 def _found(value: Value, factor: float) -> Found:

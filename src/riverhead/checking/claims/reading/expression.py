@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-__all__ = ["Binding", "Expression", "Items", "Name", "Number", "Operation"]
+__all__ = ["Binding", "Expression", "Items", "Name", "Number", "Operation", "is_literal", "walk"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +67,23 @@ class Binding:
     value: Number | Items
     start: int
     end: int
+
+
+def is_literal(expression: Expression) -> bool:
+    """Say whether an expression is only printed numbers: one, or a list of them."""
+    if isinstance(expression, Number):
+        return True
+    if isinstance(expression, Items):
+        return all(map(is_literal, expression.items))
+    if isinstance(expression, Operation):
+        return expression.what == "neg" and isinstance(expression.args[0], Number)
+    return expression.text == "…"
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression and all its parts."""
+    waiting: list[Expression] = [expression]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting += part.items if isinstance(part, Items) else part.args if isinstance(part, Operation) else ()

@@ -42,7 +42,8 @@ def _with_point(text: str, decimal_comma: bool) -> str:
     if plain.count(".") > 1:  # 1.048.576, whatever the page's own sign is
         plain = plain.replace(".", "")
     elif decimal_comma:
-        plain = plain.replace(".", "").replace(",", ".")
+        parts = re.fullmatch(r"\d{1,3}\.\d{3}(,\d+)?", plain)  # 0.5 is a half even here
+        plain = plain.replace(".", "").replace(",", ".") if parts or "," in plain else plain
     elif plain.startswith("0,"):
         plain = plain.replace(",", ".")
     return plain.replace(",", "")

@@ -132,7 +132,7 @@ _PATTERN = r"""
           |\\{1,2}(?:label|color|textcolor|tag)\{[^{}\n]*\}|\\[,;!:>]|\\\\\[[\d.]+(?:pt|em|ex)\]|\\[()\[\]]
           |%(wrap)s|~(?=[\d.])|&(?=\s*(?:=|≈|\\approx|\\simeq|\\to|\\rightarrow))|\\nonumber )
 | (?P<row> \\\\(?![A-Za-z]) ) | (?P<spacing> \\[ ] )
-| (?P<power> [⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺][⁰¹²³⁴⁵⁶⁷⁸⁹·⋅]* )
+| (?P<power> [⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺][⁰¹²³⁴⁵⁶⁷⁸⁹]*(?:[·⋅][⁰¹²³⁴⁵⁶⁷⁸⁹]+)? )
 | (?P<star> \*+ )
 | (?P<relation> :=|[-=]{1,2}>|!=|~=|=~|={1,2}(?!=)|[≈≃≅≒≐∼∽→⇒⟶⟹➜➔≠≡＝]|~(?=\s) )
 | (?P<power_sign> \^ )
@@ -234,7 +234,8 @@ class _Cutter:
         return self._keep("line", sign, start, end)
 
     def _number(self, sign: str, start: int, end: int) -> int:
-        numbers = not self.found or self.found[-1].kind == "line"  # 4. begins an item of a list
+        first = not self.found or self.found[-1].kind == "line"
+        numbers = first and self.text[end : end + 2] in (" -", " −")  # 4. -2 × 3: an item of a list
         if sign[-1] == "." and not self.lists and (numbers or not _GOES_BEHIND.match(self.text, end)):
             sign, end = sign[:-1], end - 1
         self._keep("number", sign, start, end)
