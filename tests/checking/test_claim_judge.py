@@ -415,7 +415,8 @@ def test_the_softmax_of_unequal_scores_is_right_as_rounded_and_wrong_turned_roun
 
 MATCHES = [  # printed, exact, is it that number rounded
     ("0.54", 0.535, True), ("0.54", 0.545, True), ("0.54", 0.5349, False), ("0.54", 0.5451, False),
-    ("0.540", 0.5404, True), ("0.540", 0.5406, False), ("7", 7.5, False), ("8", 7.5, True), ("7", 7.51, False),
+    ("0.540", 0.5404, True), ("0.540", 0.5406, False), ("7", 7.5, False),
+    ("8", 7.5, True), ("7", 7.51, False),
     ("6,500", 6450, True), ("6,500", 6449, False), ("6,000", 6499, False), ("1e3", 1049, True),
     ("37%", 0.3749, True), ("37%", 0.376, False), ("3 KB", 3000.4, True), ("0.0", 0.04, True),
     ("0.0", 0.06, False), ("0", 0.4, True), ("0", 0.6, False),

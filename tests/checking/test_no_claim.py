@@ -7,6 +7,11 @@ import pytest
 from riverhead.checking.claims import claims
 
 LINES = """\
+4. -2 × 3 = -6
+−log₂(0.25) = 2 bits, and 3 bits × 8B params / 8 = 3 GB
+The run took 4.4e5 s ≈ 5.1 days
+T = 0.7: softmax(z/0.7) = [0.9, 0.1]
+2·3 ==> 2·4
 Python 3.11 → 3.12
 loss: 0.61 → 0.84
 Accuracy rose from 0.61 to 0.84 (+0.23 on average).
@@ -187,11 +192,6 @@ Let x = 2 or x = 3. Then x² = 4 or x² = 9.
 RTX 4090 = 24 GB
 100 + 10% = 110
 It costs $3 × 4 = $12 per hour.
-4. -2 × 3 = -6
-−log₂(0.25) = 2 bits, and 3 bits × 8B params / 8 = 3 GB
-The run took 4.4e5 s ≈ 5.1 days
-T = 0.7: softmax(z/0.7) = [0.9, 0.1]
-2·3 ==> 2·4
 17 = 2 mod 5, 7 % 3 = 1, 7 // 2 = 3
 [1, 2] + [3] = [1, 2, 3]
 sin(30°) = 0.5

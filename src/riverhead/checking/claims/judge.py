@@ -122,6 +122,8 @@ class _Judge:
     def _comparable(self) -> bool:
         """Whether two printed numbers are held against each other: 524,288 bytes = 512 KiB, 0.54 = 54%."""
         left, right = self.link.left, self.link.right
+        if isinstance(left, Number) and isinstance(self.names.get(left.unit), Number):
+            return True  # x = 3, 2x = 6
         if not (isinstance(left, Number) and isinstance(right, Number)) or self.link.relation not in "=≈≠":
             return False
         units = [UNITS.get(side.unit, (1, 1)) for side in (left, right)]

@@ -129,9 +129,9 @@ _PATTERN = r"""
 | (?P<command> \\{1,4}(?:%(commands)s)(?![A-Za-z]) )
 | (?P<bar> ‖|\\\||\|+|\\[lr]?[vV]ert(?![A-Za-z]) )
 | (?P<skip> \$+|/\*+|\*+/|`+|[│┃║]+|\\{1,2}(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|q?quad|limits)\b
-          |\\{1,2}(?:label|color|textcolor|tag)\{[^{}\n]*\}|\\[,;!:>]|\\\\\[[\d.]+(?:pt|em|ex)\]|\\[()\[\]]
+          |\\{1,2}(?:label|color|textcolor|tag)\{[^{}\n]*\}|\\[,;!:>]|\\[()\[\]]
           |%(wrap)s|~(?=[\d.])|&(?=\s*(?:=|≈|\\approx|\\simeq|\\to|\\rightarrow))|\\nonumber )
-| (?P<row> \\\\(?![A-Za-z]) ) | (?P<spacing> \\[ ] )
+| (?P<row> \\\\(?:\[[\d.]+(?:pt|em|ex)\])?(?![A-Za-z]) ) | (?P<spacing> \\[ ] )
 | (?P<power> [⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺][⁰¹²³⁴⁵⁶⁷⁸⁹]*(?:[·⋅][⁰¹²³⁴⁵⁶⁷⁸⁹]+)? )
 | (?P<star> \*+ )
 | (?P<relation> :=|[-=]{1,2}>|!=|~=|=~|={1,2}(?!=)|[≈≃≅≒≐∼∽→⇒⟶⟹➜➔≠≡＝]|~(?=\s) )
@@ -169,7 +169,6 @@ _KINDS = {
     "endmatrix": "close",
     "call": "name",
     "times": "operator",
-    "row": "separator",
     "power_sign": "operator",
     "other": "word",
 }
@@ -200,14 +199,15 @@ class _Cutter:
         self.handlers: dict[str, Callable[[str, int, int], int]] = {
             "line": self._line, "star": self._star, "open": self._open, "matrix": self._matrix,
             "close": self._close, "operator": self._operator, "relation": self._relation, "said": self._said,
-            "command": self._command, "spacing": self._spacing, "number": self._number,
+            "command": self._command, "spacing": self._spacing,
+            "row": self._row, "number": self._number,
         }  # fmt: skip
 
     def cut(self) -> list[Token]:
         text, found, lists, handlers = self.text, self.found, self.lists, self.handlers
         at, end = 0, len(text)
         while at < end:
-            if not lists and (not found or found[-1].kind == "line") and (behind := _prose(text, at)):
+            if not lists and self._between_lines() and (behind := _prose(text, at)):
                 found.append(Token("word", "", at, behind))
                 at = behind
                 continue
@@ -223,6 +223,13 @@ class _Cutter:
             elif kind:
                 found.append(Token(kind, match.group(), start, at))
         return found
+
+    def _between_lines(self) -> bool:
+        """Whether a line begins that nothing before it goes on into."""
+        found = self.found
+        if not found or found[-1].kind != "line":
+            return not found
+        return len(found) < 2 or found[-2].kind not in ("relation", "operator")
 
     def _keep(self, kind: str, sign: str, start: int, end: int) -> int:
         self.found.append(Token(kind, sign, start, end))
@@ -259,6 +266,9 @@ class _Cutter:
         self._keep("close", sign, start, end)
         unit = _UNIT_BEHIND.match(self.text, end)  # (80 − 16) GB
         return self._keep("unit", unit.group().strip(), end, unit.end()) if unit else end
+
+    def _row(self, sign: str, start: int, end: int) -> int:
+        return self._keep("separator", "\\\\", start, end)
 
     def _spacing(self, sign: str, start: int, end: int) -> int:
         """A backslash and a space: LaTeX's space, or a matrix's row that has lost its second backslash."""
