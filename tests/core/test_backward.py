@@ -1,5 +1,6 @@
 """The gradient by tiles against the gradient with all weights at hand, and against itself in float64."""
 
+import functools
 import tracemalloc
 
 import numpy as np
@@ -172,6 +173,16 @@ def test_an_error_in_one_share_ends_the_others(error):
     assert len(turns) < 5_000_000
 
 
+@functools.cache
+def narrow_and_exact(T, spread):
+    """Inputs in float32, and their gradient in float64, the same for every way."""
+    rng = np.random.default_rng(T)
+    q, d_out = rng.standard_normal((2, 2, T, 64))
+    k, v = rng.standard_normal((2, 1, T, 64))
+    narrow = [x.astype(np.float32) for x in (d_out, spread * q, k, v)]
+    return narrow, gradient(*(x.astype(np.float64) for x in narrow), causal=True)[:3]
+
+
 @pytest.mark.parametrize("way", kernel.paths())
 @pytest.mark.parametrize(("T", "spread"), [(2, 1), (384, 8), (385, 30), (2049, 1), (2049, 30)])
 def test_float32_is_within_1e_4_of_float64(way, T, spread, monkeypatch):
@@ -181,11 +192,7 @@ def test_float32_is_within_1e_4_of_float64(way, T, spread, monkeypatch):
     """
     monkeypatch.setenv("RIVERHEAD_KERNEL", way)
     monkeypatch.setattr(backward, "TILE", TILE)
-    rng = np.random.default_rng(T)
-    q, d_out = rng.standard_normal((2, 2, T, 64))
-    k, v = rng.standard_normal((2, 1, T, 64))
-    narrow = [x.astype(np.float32) for x in (d_out, spread * q, k, v)]
-    exact = gradient(*(x.astype(np.float64) for x in narrow), causal=True)[:3]
+    narrow, exact = narrow_and_exact(T, spread)
     for d, right in zip(gradient(*narrow, causal=True)[:3], exact, strict=True):
         assert d.dtype == np.float32
         assert abs(d - right).max() <= 1e-4 * abs(right).max()

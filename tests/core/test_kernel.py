@@ -159,7 +159,8 @@ def test_other_python_threads_run_meanwhile():
 @ways
 def test_progress_rises_to_1(way):
     seen, begun = [], time.perf_counter()
-    attend_by(way, *normal(*LONG), progress=seen.append, threads=1)
+    shapes = [(1, *shape[1:]) for shape in LONG] if way == "numpy" else LONG  # it takes its time
+    attend_by(way, *normal(*shapes), progress=seen.append, threads=1)
     assert seen == sorted(seen)
     assert seen[0] == 0
     assert seen[-1] == 1

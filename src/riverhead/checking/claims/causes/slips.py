@@ -32,6 +32,8 @@ SLIPS = (
         COMMON,
         "exponentials divided by the sum of the scores",
     ),
+    ("softmax(z)", "softmax(z*1.4142135623730951)", COMMON, "scores not divided by √2"),
+    ("softmax(z)", "softmax(z*1.7320508075688772)", COMMON, "scores not divided by √3"),
     *(
         ("softmax(z)", f"softmax(z/{temperature})", level, f"the weights at temperature {temperature}")
         for level, temperatures in TEMPERATURES
@@ -82,6 +84,7 @@ SLIPS = (
     ("exp(a)", "1+a", USUAL, "1 + {a} for the exponential"),
     ("log(a)", "log(a)/2.302585092994046", COMMON, "log to base 10, not natural"),
     ("log(a)", "log(a)/0.6931471805599453", COMMON, "log to base 2, not natural"),
+    ("log2(a)", "log(a)", COMMON, "the natural logarithm, not to base 2"),
     ("sin(a)", "cos(a)", COMMON, "cos for sin"),
     ("cos(a)", "sin(a)", COMMON, "sin for cos"),
     ("sin(a)", "sin(a*0.017453292519943295)", COMMON, "degrees, not radians"),
