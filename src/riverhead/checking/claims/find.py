@@ -357,9 +357,10 @@ class _Finder:
         if isinstance(first, Name) and chain.relations:
             value = literal if literal is not None else last
             supposed = at > 0 and self.tokens[at - 1].text.lower() in SUPPOSED
+            used = {part.text for part in walk(value) if isinstance(part, Name)}
             if supposed:
                 self.found.names.pop(first.text, None)
-            elif not any(isinstance(part, Name) and part.text != "e" for part in walk(value)):
+            elif not used or (used == {"e"} and first.text != "e"):
                 self.found.names[first.text] = value
                 self.given[first.text] = value.end
 

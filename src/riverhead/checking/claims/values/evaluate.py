@@ -20,7 +20,8 @@ MOST_READINGS = 40  # of one claim: more choices than that do not meet in one li
 MAX_CELLS = 40_000  # of one value: a matrix of 200 × 200, more than any page prints
 LEAST_DEGREES = 6  # 2π and less are radians
 _BASES = {"log2": 2.0, "log10": 10.0}
-_PARTS = ("%", "％", "percent", "per cent", "°")
+_PERCENT = ("%", "％", "percent", "per cent")
+_PARTS = (*_PERCENT, "°")
 _CONSTANTS = {"e": math.e, "π": math.pi, "pi": math.pi, "∞": math.inf, "inf": math.inf, "infty": math.inf}
 
 
@@ -93,10 +94,9 @@ class Evaluator:
         bound = self.names.get(number.unit)
         if isinstance(bound, Number):
             self.choices.add("symbol")
-        if isinstance(bound, Number) and self.reading.symbol:
-            return scalars.multiply(
-                self.number(number), self._scaled(bound) if bound.unit else self.number(bound)
-            )
+            if self.reading.symbol:
+                factor = scalars.multiply(self.number(bound), self.factor(bound.unit))
+                return scalars.multiply(self.number(number), factor)
         return scalars.multiply(self.number(number), self.factor(number.unit))
 
     def factor(self, unit: str, result: bool = False) -> int | float:
@@ -167,26 +167,18 @@ class Evaluator:
         )
         left = each(scalars.exp, self.value(spine.pop().args[1])) if raised else self.value(first)
         for step in reversed(spine):
-            added = step.args[1]
-            if isinstance(added, Number) and added.unit in _PARTS[:4] and step.what in ("+", "-"):
-                self.choices.add("of_itself")
-                if self.reading.of_itself:
-                    left = together(
-                        scalars.add,
-                        left,
-                        together(
-                            scalars.multiply,
-                            left,
-                            self.value(
-                                added
-                                if step.what == "+"
-                                else Operation("neg", (added,), added.start, added.end)
-                            ),
-                        ),
-                    )
-                    continue
-            left = self._two(step.what, left, self.value(step.args[1]))
+            right = self.value(step.args[1])
+            if step.what in ("+", "-") and self._of_itself(step.args[1]):
+                right = together(scalars.multiply, left, right)  # 100 + 10% is 110
+            left = self._two(step.what, left, right)
         return left
+
+    def _of_itself(self, added: Expression) -> bool:
+        """Whether a percentage is added that is one of what it is added to."""
+        if not isinstance(added, Number) or added.unit not in _PERCENT:
+            return False
+        self.choices.add("of_itself")
+        return self.reading.of_itself
 
     def _angle(self, what: str, values: tuple[Value, ...]) -> Value:
         """A sine of radians, of degrees where a whole number may be meant so; cos of two vectors."""
