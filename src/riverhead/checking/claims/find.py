@@ -19,8 +19,8 @@ from riverhead.checking.claims.reading.expression import (
     is_literal,
     walk,
 )
-from riverhead.checking.claims.reading.layout import is_word
-from riverhead.checking.claims.reading.notation import FILLER, JOINS, SUPPOSED, canonical
+from riverhead.checking.claims.reading.layout import function_of, is_word
+from riverhead.checking.claims.reading.notation import FUNCTIONS, SUPPOSED, canonical
 from riverhead.checking.claims.reading.numerals import LONGEST
 from riverhead.checking.claims.reading.parse import Parser
 from riverhead.checking.claims.reading.tokens import decimal_comma, tokens
@@ -28,7 +28,6 @@ from riverhead.checking.claims.unspoken import unspoken
 
 __all__ = ["Chain", "Page", "find"]
 
-MAX_GLOSS = 5  # words between a sum and its relation: "× 12 including biases ="
 COUNTED = frozenset(  # words that number what they name: Step 4 - 8 / 2
     ("step", "row", "part", "case", "example", "layer", "head", "token", "position", "table", "figure", "of")
 )
@@ -37,6 +36,7 @@ MAX_FAR = 1500  # characters after which x may be another x; a name like q_bank 
 MAX_ROW = 32  # expressions parted by commas that are looked back at
 MAX_LABEL = 80  # characters before a relation that may name what is bound
 _STARTS = frozenset(("number", "name", "open", "bar"))
+_AFTER_PROSE = frozenset(("name", "word", "separator", "said"))
 _BINDING = frozenset(("=", "≈", "→", ""))
 _SAY = ("say", "=")
 
@@ -83,10 +83,10 @@ class _Finder:
     def page(self) -> Page:
         at, end = 0, len(self.tokens)
         while at < end:
-            kind = self.tokens[at].kind
-            if kind == "line":
+            if self._passed(at):
                 at += 1
                 continue
+            kind = self.tokens[at].kind
             chain, behind = None, at
             if kind == "relation" and self.last is not None:
                 chain, behind = self._chain(self.last, at)
@@ -107,6 +107,16 @@ class _Finder:
                 behind = self._total(chain.sides[-1], behind)
             self.last, at = chain, behind
         return self.found
+
+    def _passed(self, at: int) -> bool:
+        """Whether a line's end stands here, or a word that no sum and no relation goes on from."""
+        kind, word = self.tokens[at].kind, self.tokens[at].text
+        if kind != "name" or self.parser.kinds[at + 1] not in _AFTER_PROSE:
+            return kind == "line"
+        if not is_word(word) or function_of(word) in FUNCTIONS:
+            return False
+        self.last, self.row = None, []
+        return True
 
     def _too_long(self, at: int) -> None:
         token = self.tokens[at]
@@ -152,7 +162,7 @@ class _Finder:
             if relation < 0:
                 return chain, at
             sign = self.tokens[relation].text
-            start = self._over_filler(relation + 1)
+            start = self.parser.over_filler(relation + 1)
             if start > relation + 1 and sign == "=":
                 sign = "≈"
             side, behind = self.parser.read(start)
@@ -171,7 +181,7 @@ class _Finder:
 
     def _relation(self, at: int, left: Expression) -> int:
         """The token of the relation behind an expression, −1 where there is none."""
-        step = at if isinstance(left, Name) else self._over_words(at)
+        step = at if isinstance(left, Name) else self.parser.over_words(at)
         if step > at and not self._spaced(step):
             return -1  # prec=10
         lines = 0
@@ -189,49 +199,6 @@ class _Finder:
 
     def _spaced(self, at: int) -> bool:
         return self.tokens[at].start > self.tokens[at - 1].end
-
-    def _over_words(self, at: int) -> int:
-        """Behind the words between an expression and its relation, if they are few."""
-        step, words = at, 0
-        while words < MAX_GLOSS:
-            kind = self.parser.kind(step)
-            if kind == "name" and is_word(self.tokens[step].text) and self._apart(step):
-                step += 1
-            elif (
-                kind == "operator" and self.tokens[step].text == "/" and self.parser.kind(step + 1) == "name"
-            ):
-                step += 2
-            elif kind == "open" and self.tokens[step].text == "(" and self.parser.words(step):
-                step = self.parser.closing(step) + 1
-            else:
-                break
-            words += 1
-        kind = self.parser.kind(step)
-        return step if kind in ("relation", "said") else at
-
-    def _apart(self, at: int) -> bool:
-        """Whether a word stands one space behind what is before it, and is no function of what follows."""
-        token, behind = self.tokens[at], self.tokens[at + 1 : at + 2]
-        if token.text.lower() in JOINS:
-            return False
-        called = bool(behind) and behind[0].kind == "open" and behind[0].start == token.end
-        return token.start - self.tokens[at - 1].end <= 1 and not called
-
-    def _over_filler(self, at: int) -> int:
-        while self.parser.kind(at) in ("name", "relation", "operator", "line"):
-            token = self.tokens[at]
-            if token.kind == "name" and token.text.lower() not in FILLER:
-                break
-            if token.kind == "relation" and token.text != "≈":
-                break
-            if token.kind == "operator" and token.text not in ("/",):
-                break
-            if token.kind == "line" and self.parser.kind(at + 1) not in _STARTS:
-                break
-            if token.kind == "line":
-                return at + 1 if at and self.tokens[at - 1].kind == "relation" else at
-            at += 1
-        return at
 
     def _bare_list(self, first: Expression, start: int, behind: int) -> tuple[Expression, int]:
         """The numbers of a list written without brackets: probs = 0.61, 0.22, 0.14."""

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from riverhead.checking.claims.reading.expression import Expression, Items, Number, Operation
-from riverhead.checking.claims.reading.notation import FUNCTIONS, JOINS, canonical
+from riverhead.checking.claims.reading.notation import FILLER, FUNCTIONS, JOINS, canonical
 from riverhead.checking.claims.reading.tokens import Token
 
 __all__ = ["BARE", "OPERAND_STARTS", "Layout", "function_of", "is_word"]
 
+MAX_GLOSS = 5  # words between a sum and its relation: "× 12 including biases ="
 _PAIRS = {"⟨": "⟩", "\\langle": "\\rangle", "(": ")", "[": "]", "{": "}", "（": "）", "［": "］"}
 OPERAND_STARTS = frozenset(("number", "name", "open"))
 BARE = frozenset(("sqrt", "exp", "sin", "cos", "tan", "tanh", "log", "log2"))  # also without brackets: ln 2
@@ -89,6 +90,44 @@ class Layout:
         return 0 < end - at < 9 and all(
             token.kind in ("name", "word", "said") or token.text == "+" for token in self.page[at + 1 : end]
         )
+
+    def over_words(self, at: int) -> int:
+        """Return what is behind the words between an expression and its relation, if they are few."""
+        step, words = at, 0
+        while words < MAX_GLOSS:
+            kind = self.kind(step)
+            if kind == "name" and is_word(self.page[step].text) and self._apart(step):
+                step += 1
+            elif kind == "operator" and self.page[step].text == "/" and self.kind(step + 1) == "name":
+                step += 2
+            elif kind == "open" and self.page[step].text == "(" and self.words(step):
+                step = self.closing(step) + 1
+            else:
+                break
+            words += 1
+        kind = self.kind(step)
+        return step if kind in ("relation", "said") else at
+
+    def _apart(self, at: int) -> bool:
+        """Whether a word stands one space behind what is before it, and is no function of what follows."""
+        token, behind = self.page[at], self.page[at + 1 : at + 2]
+        if token.text.lower() in JOINS:
+            return False
+        called = bool(behind) and behind[0].kind == "open" and behind[0].start == token.end
+        return token.start - self.page[at - 1].end <= 1 and not called
+
+    def over_filler(self, at: int) -> int:
+        """Return what is behind the signs before a result: "about", a second ≈, a ÷ said again, a line's end."""
+        while self._fills(at):
+            at += 1
+        ended = self.kinds[at] == "line" and self.page[at - 1].kind == "relation"
+        return at + 1 if ended and self.kinds[at + 1] in OPERAND_STARTS else at
+
+    def _fills(self, at: int) -> bool:
+        kind = self.kinds[at]
+        if kind == "name":
+            return self.page[at].text.lower() in FILLER
+        return kind in ("relation", "operator") and self.page[at].text in ("≈", "/")
 
     def juxtaposed(self, at: int, left: Expression, inside: bool) -> bool:
         """Whether a product is understood between ``left`` and the operand at a token."""

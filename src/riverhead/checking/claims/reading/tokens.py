@@ -156,6 +156,9 @@ _LIVE = re.compile(  # what a line must hold to claim or to bind, or to be the f
     r"|[\d)\]}%]\s+(?:is|are|equals?|gives|makes|yields|comes|seems)\b"
     r"|[-+×·*/(,÷]\s*$|^\s*[+×·*/÷)]"
 )
+_WORDS = re.compile(  # a run of words, but the last six, which may belong to what follows
+    r"(?<![^\s])(?:[a-z]{2,14}[,;]?[ ]){6,}(?=(?:[a-z]{2,14}[,;]?[ ]){6})"
+)
 _GOES_ON = re.compile(r"[\s$&*`>|\\\[(]{0,40}(?:[=≈+×·/]|\\approx)")
 _DECIMAL_COMMA = re.compile(r"(?<![\w,.(\[])(?:0,\d+|\d+,\d{1,2}|\d{1,3}(?:\.\d{3})+,\d+)(?![\d,]|[ ]*[)\]])")
 _DECIMAL_POINT = re.compile(r"(?<![\w.])\d+\.\d+(?![\d.]|,\d)")
@@ -210,6 +213,9 @@ class _Cutter:
             if not lists and self._between_lines() and (behind := _prose(text, at)):
                 found.append(Token("word", "", at, behind))
                 at = behind
+                continue
+            if not lists and (run := _WORDS.match(text, at)):
+                found.append(Token("word", "", at, at := run.end()))
                 continue
             listed = lists and lists[-1] and self.free is _POINTS
             match = (_LISTED if listed else self.free).match(text, at)
