@@ -117,7 +117,7 @@ class Layout:
         return token.start - self.page[at - 1].end <= 1 and not called
 
     def over_filler(self, at: int) -> int:
-        """Return what is behind the signs before a result: "about", a second ≈, a ÷ said again, a line's end."""
+        """Return what is behind the signs before a result: "about", a second ≈, a ÷ again, a line's end."""
         while self._fills(at):
             at += 1
         ended = self.kinds[at] == "line" and self.page[at - 1].kind == "relation"
