@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from riverhead.checking.claims.claim import Finding, Truth
@@ -32,6 +32,7 @@ COUNTED = frozenset(  # words that number what they name: Step 4 - 8 / 2
     ("step", "row", "part", "case", "example", "layer", "head", "token", "position", "table", "figure", "of")
 )
 SUMS = frozenset(("sum", "sums", "summing", "adds", "add", "up", "total", "which", "they", "to"))
+MOST_KNOWN = 20_000  # links that are remembered
 MAX_FAR = 1500  # characters after which x may be another x; a name like q_bank keeps its value
 MAX_ROW = 32  # expressions parted by commas that are looked back at
 MAX_LABEL = 80  # characters before a relation that may name what is bound
@@ -76,6 +77,7 @@ class _Finder:
         self.found = Page(names=dict(names))
         self.pool = Pool()
         self.listed: Binding | None = None  # the list that was bound last
+        self.judged: dict[str, Finding | None] = {}
         self.row: list[Expression] = []
         self.given: dict[str, int] = {}  # where each name got its value
         self.last: Chain | None = None  # what a line that begins with "=" goes on from
@@ -273,7 +275,7 @@ class _Finder:
             return None
         if relation == "→" and (is_literal(left) or not is_literal(right)):
             return None
-        finding = judge(Link(left, right, relation, left.start, right.end), self.found.names, self.pool)
+        finding = self._judge(left, right, relation)
         if finding is None or finding.verdict is Truth.FALSE:
             finding = self._by_earlier(sides[max(0, link - 4) : link], right, relation, finding, left)
         if finding is None or finding.verdict is not Truth.FALSE:
@@ -282,6 +284,19 @@ class _Finder:
         if changes or link in chain.weak or self._far(left) or self._far(right):
             return None
         return doubted(finding, relation, left, self.text)
+
+    def _judge(self, left: Expression, right: Expression, relation: str) -> Finding | None:
+        """Judge a link; one of numbers alone, that the page says again, is judged once."""
+        link = Link(left, right, relation, left.start, right.end)
+        key = relation + self.text[link.start : link.end]
+        if key in self.judged:
+            known = self.judged[key]
+            return None if known is None else replace(known, start=link.start, end=link.end)
+        finding = judge(link, self.found.names, self.pool)
+        named = any(isinstance(part, Name) for side in (left, right) for part in walk(side))
+        if not named and len(self.judged) < MOST_KNOWN:
+            self.judged[key] = finding
+        return finding
 
     def _far(self, side: Expression) -> bool:
         """Whether a side uses a name of one letter that was given its value long before."""

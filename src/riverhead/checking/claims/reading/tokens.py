@@ -210,12 +210,9 @@ class _Cutter:
         text, found, lists, handlers = self.text, self.found, self.lists, self.handlers
         at, end = 0, len(text)
         while at < end:
-            if not lists and self._between_lines() and (behind := _prose(text, at)):
+            if not lists and (behind := self._words(at)):
                 found.append(Token("word", "", at, behind))
                 at = behind
-                continue
-            if not lists and (run := _WORDS.match(text, at)):
-                found.append(Token("word", "", at, at := run.end()))
                 continue
             listed = lists and lists[-1] and self.free is _POINTS
             match = (_LISTED if listed else self.free).match(text, at)
@@ -230,12 +227,15 @@ class _Cutter:
                 found.append(Token(kind, match.group(), start, at))
         return found
 
-    def _between_lines(self) -> bool:
-        """Whether a line begins that nothing before it goes on into."""
+    def _words(self, at: int) -> int:
+        """Where prose ends that begins here: a line that claims nothing, a long run of words; 0 for none."""
+        if "a" <= self.text[at] <= "z" and (run := _WORDS.match(self.text, at)):
+            return run.end()
         found = self.found
-        if not found or found[-1].kind != "line":
-            return not found
-        return len(found) < 2 or found[-2].kind not in ("relation", "operator")
+        if found and found[-1].kind != "line":
+            return 0
+        goes_on = len(found) > 1 and found[-2].kind in ("relation", "operator")
+        return 0 if goes_on else _prose(self.text, at)
 
     def _keep(self, kind: str, sign: str, start: int, end: int) -> int:
         self.found.append(Token(kind, sign, start, end))
