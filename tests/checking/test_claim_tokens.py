@@ -129,7 +129,7 @@ SIGNS = {  # a text: its tokens, kind and spelling
     "lines": [
         ("=\n2", "relation =|line \n|number 2"),
         ("=\r\n2", "relation =|line \r\n|number 2"),
-        ("= 3 │\n2", "relation =|number 3|line  │\n|number 2"),
+        ("= 3 │\n2", "relation =|number 3|line │\n|number 2"),
         ("# → 3", "relation →|number 3"),
         ("// = 3", "relation =|number 3"),
     ],
@@ -217,7 +217,8 @@ def test_a_text_of_decimal_commas_is_told_from_one_of_points(text: str, comma: b
 
 def test_in_a_text_of_decimal_commas_points_part_thousands() -> None:
     text = "1,5 + 2,5 = 4,0 und 0,5 + 0,5 = 1,0 und 1.234,5 × 2 = 2.469"
-    assert [t.text for t in tokens(text) if t.kind == "number"] == [
+    assert decimal_comma(text)
+    assert [t.text for t in tokens(text, comma=True) if t.kind == "number"] == [
         "1,5", "2,5", "4,0", "0,5", "0,5", "1,0", "1.234,5", "2", "2.469"
     ]  # fmt: skip
 

@@ -515,5 +515,5 @@ def test_the_longest_expression_is_read_and_the_token_behind_it_told() -> None:
 
 def test_a_decimal_comma_is_one_where_the_page_has_them() -> None:
     text = "0,5 + 1,25 + 2,5"
-    read, _ = Parser(tokens(text), decimal_comma=True).read(0)
+    read, _ = Parser(tokens(text, comma=True), decimal_comma=True).read(0)
     assert value(read, {}) == 4.25  # type: ignore[arg-type]

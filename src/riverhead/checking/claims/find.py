@@ -72,8 +72,9 @@ def find(text: str, names: Mapping[str, Expression] = MappingProxyType({})) -> P
 class _Finder:
     def __init__(self, text: str, names: Mapping[str, Expression]) -> None:
         self.text = text
-        self.tokens = tokens(text)
-        self.parser = Parser(self.tokens, decimal_comma(text))
+        comma = decimal_comma(text)
+        self.tokens = tokens(text, comma)
+        self.parser = Parser(self.tokens, comma)
         self.found = Page(names=dict(names))
         self.pool = Pool()
         self.listed: Binding | None = None  # the list that was bound last

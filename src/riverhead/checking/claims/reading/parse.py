@@ -9,7 +9,7 @@ from riverhead.checking.claims.reading.expression import Expression, Items, Name
 from riverhead.checking.claims.reading.layout import BARE, OPERAND_STARTS, Layout, function_of, is_word
 from riverhead.checking.claims.reading.notation import FUNCTIONS, OPERATORS, SUPERSCRIPTS, canonical
 from riverhead.checking.claims.reading.numerals import numeral
-from riverhead.checking.claims.reading.tokens import Token, tokens
+from riverhead.checking.claims.reading.tokens import Token, decimal_comma, tokens
 from riverhead.errors import InputError
 
 __all__ = ["Parser", "expression"]
@@ -368,7 +368,7 @@ def expression(text: str, start: int = 0, end: int | None = None) -> Expression 
     >>> expression("(0.5, 0)").items[0].text
     '0.5'
     """
-    page = tokens(text[start:end])
+    page = tokens(text[start:end], decimal_comma(text[start:end]))
     while page and page[0].kind == "line":
         page.pop(0)
     while page and page[-1].kind == "line":
