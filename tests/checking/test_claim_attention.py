@@ -7,6 +7,7 @@ from attention_texts import LAYOUTS, STAGES, checked, false, problems, shift, wr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from riverhead.checking.claims import claims
 from riverhead.checking.claims.claim import Truth
 
 layouts = st.sampled_from(sorted(LAYOUTS))
@@ -186,3 +187,9 @@ def test_tokens_as_columns_are_read_as_such():
     ]
     printed = ", ".join("[" + ", ".join(f"{x:.4f}" for x in row) + "]" for row in out)
     assert false(f"{text}output = [{printed}]\n") == []
+
+
+def test_one_matrix_may_be_both_queries_and_keys() -> None:
+    inputs = "Q = K = [[2, 0], [0, 1]]\nV = [[1, 5], [3, 7]]\nscaled by √2\n"
+    text = inputs + "Output = [[1.11, 5.11], [2.34, 6.43]]\n"
+    assert [claim.text for claim in claims(text) if claim.verdict == "false"] == ["6.43"]

@@ -7,6 +7,20 @@ import pytest
 from riverhead.checking.claims import claims
 
 LINES = """\
+32K context = 10.4 GB
+4096 tokens = 2 GB; 1 token = 320 KB; 7B params = 14 GB; 70B = 140 GB
+C = 6ND, so 6ND = 6 × 7e9 × 1e12; 3T = 3 · 512 = 1536
+layers 0-11 = 12 layers; Llama 3.1-8B = 8.03B; 7B-13B = 14-26 GB
+It would be 8x = 80GiB. Speed-up 2x = 100% faster
+Solve 2x + 1 = 7: x = 3.
+n = 4. If 2^n = 32 then n = 5. When is n² = 25?
+π/4 = 4 arctan(1/5) − arctan(1/239), and \\arg\\max(1, 3) = 2
+10⁵⁻² = 1000, 1/6 = 0.1\\overline{6}, and y mod 10^3 = 777
+He wrote 2 + 2 = 5, which is wrong
+197e9 ≈ 2 × 10^11 and 8.5e22 ≈ 10^23 and 2^10 ≈ 10^3
+LoRA with attention: alpha = [8, 16, 32]
+ALiBi's attention slopes α = (0.5, 0.25, 0.125, 0.0625)
+e^1 ≈ 2,718 and √2 ≈ 1,414 and 12.288 / 96 = 128
 4. -2 × 3 = -6
 −log₂(0.25) = 2 bits, and 3 bits × 8B params / 8 = 3 GB
 The run took 4.4e5 s ≈ 5.1 days
@@ -251,3 +265,14 @@ def test_a_diff_and_a_table_of_settings_claim_nothing() -> None:
 | warm-up | 5% | 1% |
 """
     assert [claim for claim in claims(text) if claim.verdict == "false"] == []
+
+
+def test_a_table_of_times_or_scores_holds_no_weights() -> None:
+    for row in ("softmax | 2.4 | 3.3", "softmax | 0.91 | 0.88", "softmax attention | 27.3 | 18.9"):
+        assert claims(f"| kernel | a | b |\n|---|---|---|\n| {row} |\n") == []
+
+
+def test_rows_in_a_comment_or_a_quotation_are_rows_of_a_matrix() -> None:
+    for sign in ("#", ">", "//"):
+        text = f"attention weights = softmax(scores)\n{sign} [[0.67, 0.33],\n{sign}  [0.50, 0.50]]\n"
+        assert [claim for claim in claims(text) if claim.verdict == "false"] == []

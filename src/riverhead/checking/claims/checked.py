@@ -31,6 +31,8 @@ def claims(text: str, kind: str | None = None) -> list[Claim]:
 
 def page_of(text: str, kind: str | None = None) -> documents.Page:
     """Return the page that ``text`` is, of which `claims_on` finds the claims; raises as `claims` does."""
+    if not isinstance(text, str):
+        raise InputError(f"text is {type(text).__name__}, not a string; read a file's bytes as UTF-8 first")
     if len(text) > MAX_CHARACTERS:
         raise InputError(
             f"the text has {len(text):,} characters; up to {MAX_CHARACTERS:,} are checked at a time"

@@ -10,11 +10,14 @@ from riverhead.checking.claims.reading.expression import Expression, Items, Numb
 
 __all__ = ["doubted"]
 
-DENIED = re.compile(r"[\s`*.)\]#/→>=-]*(?:is |are )?(?:False|false|wrong|incorrect|not true|impossible|✗|❌)")
+DENIED = re.compile(
+    r"[\s`*.)\]#/→>=-]*(?:, which )?(?:is |are )?(?:False|false|wrong|incorrect|not true|impossible|✗|❌)"
+)
 SHAPES = re.compile(r"\(\s*\d+\s*[×x]\s*\d+\s*\)\s*[·×*@]?\s*\(\s*\d+\s*[×x]\s*\d+\s*\)\s*(?:=|→)")
 ROWS_BELOW = re.compile(
     r"[^\n]{0,60}\n[ \t]*[\[|(][^\n=≈]*[\])|][ \t×]+[\[|(][^\n=≈]*[\])|]"
 )  # matrices, drawn
+RANGE = re.compile(r"\d[\d.]*[A-Z]?-\d[\d.]*[A-Z]*\s*[A-Za-z ]{0,20}(?:=|≈|→)")  # 0-11 = 12 layers
 PRINTED = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?$")
 UNIT_BEHIND = re.compile(r"[ \u00a0]?[^\W\d_]")
 POWERS = range(1, 6)
@@ -31,6 +34,8 @@ def doubted(finding: Finding, relation: str, left: Expression, text: str) -> Fin
     behind = text[finding.end : finding.end + 40]
     shapes = isinstance(finding.exact, tuple) and _shape(left)
     if shapes or ROWS_BELOW.match(text, finding.end) or SHAPES.search(text[finding.start : finding.end]):
+        return None
+    if RANGE.match(text, finding.start) or behind[:1] == "?" or behind[:2] == " ?":
         return None
     if DENIED.match(behind) or (relation == "→" and not _worked_out(left)):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -29,15 +30,32 @@ from riverhead.checking.claims.unspoken import unspoken
 __all__ = ["Chain", "Page", "find"]
 
 COUNTED = frozenset(  # words that number what they name: Step 4 - 8 / 2
-    ("step", "row", "part", "case", "example", "layer", "head", "token", "position", "table", "figure", "of")
+    (
+        "mod",
+        "step",
+        "row",
+        "part",
+        "case",
+        "example",
+        "layer",
+        "head",
+        "token",
+        "position",
+        "table",
+        "figure",
+        "of",
+    )
 )
 SUMS = frozenset(("sum", "sums", "summing", "adds", "add", "up", "total", "which", "they", "to"))
 MOST_KNOWN = 20_000  # links that are remembered
+MOST_NAMES = 4  # that one chain gives a number
 MAX_FAR = 1500  # characters after which x may be another x; a name like q_bank keeps its value
 MAX_ROW = 32  # expressions parted by commas that are looked back at
 MAX_LABEL = 80  # characters before a relation that may name what is bound
 _STARTS = frozenset(("number", "name", "open", "bar"))
 _AFTER_PROSE = frozenset(("name", "word", "separator", "said"))
+CONDITION = re.compile(r"\b(?:if|when|solve|suppose|unless|such that|find)\b[^.\n]{0,20}$", re.IGNORECASE)
+WORD = re.compile(r"[^\W\d_]{2,}")
 _BINDING = frozenset(("=", "≈", "→", ""))
 _SAY = ("say", "=")
 
@@ -131,19 +149,38 @@ class _Finder:
         if at == 0:
             return False
         before, here = self.tokens[at - 1], self.tokens[at]
-        if before.kind == "operator":
+        if before.kind == "operator" or before.text == "\\":
             return not self._bullet(at - 1)
         if here.start - before.end > 1:
             return False
+        if before.kind == "separator":  # 3,14 · 2 where commas part items
+            return (
+                before.text == "," and self.text[before.start - 1 : here.start + 1].replace(",", "").isdigit()
+            )
         if before.kind == "name":
             counted = here.kind == "number" and (before.text.lower() in COUNTED or before.text.isupper())
             symbol = not is_word(before.text) and here.kind in ("name", "number")
-            return counted or symbol or (here.kind == "open" and here.start == before.end)
+            return counted or symbol or here.start == before.end
         if before.kind == "close":
             opened = self.parser.opening(at - 1)
             first = opened <= 0 or self.tokens[opened - 1].kind == "line"
             return not first and not self.parser.words(opened)
         return before.kind in ("number", "unit", "transposed")
+
+    def _cut_behind(self, at: int) -> bool:
+        """Whether an expression goes on in what is not read: 4 arctan(1/5), 0.1\\overline{6}."""
+        kind = self.parser.kind(at)
+        between = self.text[self.tokens[at - 1].end : self.tokens[at].start] if kind else ""
+        if kind not in ("name", "open") or (len(between) > 1 and "\\" not in between):
+            return False
+        behind = self.tokens[at + 1 : at + 2]
+        called = (
+            kind == "name"
+            and bool(behind)
+            and behind[0].text == "("
+            and behind[0].start == self.tokens[at].end
+        )
+        return called or (kind == "open" and self.tokens[at].text == "{")
 
     def _minus(self, at: int) -> bool:
         return self.tokens[at].kind == "operator" and self.tokens[at].text == "-" and not self._bullet(at)
@@ -163,6 +200,8 @@ class _Finder:
         while True:
             relation = self._relation(at, chain.sides[-1])
             if relation < 0:
+                if chain.relations and self._cut_behind(at):
+                    chain.weak.add(len(chain.relations) - 1)
                 return chain, at
             sign = self.tokens[relation].text
             start = self.parser.over_filler(relation + 1)
@@ -188,7 +227,7 @@ class _Finder:
         if step > at and not self._spaced(step):
             return -1  # prec=10
         lines = 0
-        while self.parser.kind(step) == "line" and lines < 4:
+        while lines < 4 and (self.parser.kind(step) == "line" or self._row_ends(step)):
             step, lines = step + 1, lines + 1
         kind = self.parser.kind(step)
         if kind == "bar" and self.parser.kinds[step + 1] == "relation":
@@ -199,6 +238,10 @@ class _Finder:
             equal = self.tokens[step].text == "="
             return step if isinstance(left, Operation) or (equal and isinstance(left, Number)) else -1
         return -1
+
+    def _row_ends(self, at: int) -> bool:
+        r"""Whether LaTeX's \\\\ parts two rows of an equation."""
+        return self.parser.kind(at) == "separator" and self.tokens[at].text == "\\\\"
 
     def _spaced(self, at: int) -> bool:
         return self.tokens[at].start > self.tokens[at - 1].end
@@ -276,14 +319,24 @@ class _Finder:
             return None
         if relation == "→" and (is_literal(left) or not is_literal(right)):
             return None
+        if is_literal(left) and is_literal(right) and WORD.search(self.text, left.end, right.start):
+            return None  # 4096 tokens = 2 GB tells what something costs
         finding = self._judge(left, right, relation)
         if finding is None or finding.verdict is Truth.FALSE:
             finding = self._by_earlier(sides[max(0, link - 4) : link], right, relation, finding, left)
         if finding is None or finding.verdict is not Truth.FALSE:
             return finding
+        if isinstance(left, Number) and len(left.unit) == 1 and left.unit.isalpha() and not is_literal(right):
+            return None  # 3T = 3·512 is of a T
         changes = chain.relations[link + 1 : link + 2] == ["→"] and is_literal(sides[link + 2])  # = 22 → 31
         if changes or link in chain.weak or self._far(left) or self._far(right):
             return None
+        named = any(
+            isinstance(part, Name) or (isinstance(part, Number) and part.unit in self.found.names)
+            for part in walk(left)
+        )
+        if named and CONDITION.search(self.text, max(0, left.start - 40), left.start):
+            return None  # Solve sin(x) = 0; if 2^n = 32
         return doubted(finding, relation, left, self.text)
 
     def _judge(self, left: Expression, right: Expression, relation: str) -> Finding | None:
@@ -337,15 +390,22 @@ class _Finder:
         if literal is not None and any(isinstance(part, Name) for part in walk(first)):
             name = first.text if isinstance(first, Name) else canonical(self.text[first.start : first.end])
             self._keep(name, self._words_before(first.start) + self.text[first.start : first.end], literal)
-        if isinstance(first, Name) and chain.relations:
-            value = literal if literal is not None else last
-            supposed = at > 0 and self.tokens[at - 1].text.lower() in SUPPOSED
-            used = {part.text for part in walk(value) if isinstance(part, Name)}
-            if supposed:
-                self.found.names.pop(first.text, None)
-            elif not used or (used == {"e"} and first.text != "e"):
-                self.found.names[first.text] = value
-                self.given[first.text] = value.end
+        supposed = at > 0 and self.tokens[at - 1].text.lower() in SUPPOSED
+        for number, side in enumerate(chain.sides[:MOST_NAMES]):  # Q = K = [[1, 0], [0, 1]]
+            if not isinstance(side, Name):
+                break
+            self._give(side, literal if literal is not None else last, supposed)
+            if number and literal is not None:
+                self._keep(side.text, self.text[side.start : side.end], literal)
+
+    def _give(self, name: Name, value: Expression, supposed: bool) -> None:
+        """Let a name stand for a value, unless that is only supposed or has a name of its own in it."""
+        used = {part.text for part in walk(value) if isinstance(part, Name)}
+        if supposed:
+            self.found.names.pop(name.text, None)
+        elif not used or (used == {"e"} and name.text != "e"):
+            self.found.names[name.text] = value
+            self.given[name.text] = value.end
 
     def _becomes(self, first: Items, label: str, last: Items) -> None:
         """Judge softmax: [3, 1] → [0.88, 0.12]."""

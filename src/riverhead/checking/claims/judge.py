@@ -21,6 +21,7 @@ from riverhead.checking.claims.prints import (
     print_pairs,
     prints,
     sum_half,
+    whole_tens,
 )
 from riverhead.checking.claims.reading.expression import (
     Expression,
@@ -83,7 +84,10 @@ class _Judge:
         self.about = link.relation != "="
         self.printed: Expression | None = None
         self.worked, self.other = link.left, link.right
-        if is_literal(link.right):
+        tens = whole_tens(link.right) if self.about else None
+        if tens is not None:
+            self.printed = tens  # 21^7 ≈ 2 × 10^9
+        elif is_literal(link.right):
             self.printed = link.right
         elif is_literal(link.left):
             self.printed, self.worked = link.left, link.right
@@ -126,6 +130,8 @@ class _Judge:
             return True  # x = 3, 2x = 6
         if not (isinstance(left, Number) and isinstance(right, Number)) or self.link.relation not in "=≈≠":
             return False
+        if {left.unit, right.unit} & {"x", "×"} or (left.unit == "B" and abs(left.value) < SMALLEST_COUNT):
+            return False  # 8x = 80 GiB, 70B = 140 GB
         units = [UNITS.get(side.unit, (1, 1)) for side in (left, right)]
         if left.unit == right.unit or all(unit == (1, 1) for unit in units):
             return False
@@ -265,6 +271,7 @@ def _words(reading: Reading) -> str:
         "bare": "",
         "unitless": "",
         "symbol": "",
+        "swapped": "",
         "counted": "",
         "degrees": "in degrees",
         "of_itself": "percent of the number before it",

@@ -27,6 +27,7 @@ __all__ = [
     "print_pairs",
     "prints",
     "sum_half",
+    "whole_tens",
 ]
 
 EXACT, ROUNDED, CARRIED = "exact", "rounded", "carried"
@@ -69,6 +70,7 @@ def prints(literal: Expression, evaluator: Evaluator, about: bool = False, coars
     sign = -1 if isinstance(literal, Operation) else 1
     number = literal.args[0] if isinstance(literal, Operation) else literal
     assert isinstance(number, Number)
+    number = evaluator.meant(number)
     factor = evaluator.factor(number.unit, result=True) if number.unit else 1
     return Print(sign * number.value, _half(number, about, coarsest), factor, number)
 
@@ -168,3 +170,19 @@ def sum_half(expression: Expression) -> float:
     if any(isinstance(part, Name) for part in parts):
         return 0.0
     return max((part.half for part in parts if isinstance(part, Number) and not part.unit), default=0.0)
+
+
+def whole_tens(expression: Expression) -> Number | None:
+    """Return the number that 10^9 or 2 × 10^9 prints, None for any other expression."""
+    times = isinstance(expression, Operation) and expression.what == "*" and expression.args
+    first, power = times if times else (None, expression)
+    if not isinstance(power, Operation) or power.what != "^":
+        return None
+    ten, exponent = power.args
+    whole = first is None or (isinstance(first, Number) and isinstance(first.value, int) and not first.unit)
+    if not (whole and isinstance(ten, Number) and ten.text == "10" and isinstance(exponent, Number)):
+        return None
+    if not isinstance(exponent.value, int) or not 0 < exponent.value < 300:
+        return None
+    value = (first.value if isinstance(first, Number) else 1) * 10**exponent.value
+    return Number(value, 0.0, str(value), expression.start, expression.end)

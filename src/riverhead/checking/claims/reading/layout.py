@@ -111,10 +111,12 @@ class Layout:
     def _apart(self, at: int) -> bool:
         """Whether a word stands one space behind what is before it, and is no function of what follows."""
         token, behind = self.page[at], self.page[at + 1 : at + 2]
-        if token.text.lower() in JOINS:
+        word = token.text
+        if word.lower() in JOINS:
             return False
         called = bool(behind) and behind[0].kind == "open" and behind[0].start == token.end
-        return token.start - self.page[at - 1].end <= 1 and not called
+        gap = token.start - self.page[at - 1].end
+        return gap <= 1 and not called and (gap == 1 or not word.isascii())  # 6ND is a product
 
     def over_filler(self, at: int) -> int:
         """Return what is behind the signs before a result: "about", a second ≈, a ÷ again, a line's end."""

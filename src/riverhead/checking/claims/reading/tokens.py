@@ -102,7 +102,7 @@ _COMMA = r"\d{1,3}(?:[.\u00a0\u202f\u2009 ]\d{3})+(?:,\d+)?(?![\d.])|\d+,\d+(?:[
 _LONG_UNITS = "|".join(sorted((re.escape(u) for u in UNITS if len(u) > 1), key=len, reverse=True))
 _UNIT = re.compile(
     rf"[ \u00a0\u202f\u2009]?(?:{_LONG_UNITS})(?![A-Za-z])|[KMGTPBk](?![\w'])"
-    r"|[ ]B(?![\w'])|[x×](?=[\s.,;)]|$)(?!\s*[\d(\[√])"
+    r"|[ ]B(?![\w'])|[x×](?=[.,;:)]|\s*(?:$|\n)|[ ][a-z]{3})"
     r"|(?:[ \u00a0\u202f]|\\,)?\\?[%％]|°|\^\{?\\circ\}?"
 )
 _UNIT_BEHIND = re.compile(rf"[ ]?(?:{_LONG_UNITS})(?![A-Za-z])")
@@ -132,7 +132,7 @@ _PATTERN = r"""
           |\\{1,2}(?:label|color|textcolor|tag)\{[^{}\n]*\}|\\[,;!:>]|\\[()\[\]]
           |%(wrap)s|~(?=[\d.])|&(?=\s*(?:=|≈|\\approx|\\simeq|\\to|\\rightarrow))|\\nonumber )
 | (?P<row> \\\\(?:\[[\d.]+(?:pt|em|ex)\])?(?![A-Za-z]) ) | (?P<spacing> \\[ ] )
-| (?P<power> [⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺][⁰¹²³⁴⁵⁶⁷⁸⁹]*(?:[·⋅][⁰¹²³⁴⁵⁶⁷⁸⁹]+)? )
+| (?P<power> [⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺][⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]*(?:[·⋅][⁰¹²³⁴⁵⁶⁷⁸⁹]+)? )
 | (?P<star> \*+ )
 | (?P<relation> :=|[-=]{1,2}>|!=|~=|=~|={1,2}(?!=)|[≈≃≅≒≐∼∽→⇒⟶⟹➜➔≠≡＝]|~(?=\s) )
 | (?P<power_sign> \^ )
@@ -159,6 +159,7 @@ _LIVE = re.compile(  # what a line must hold to claim or to bind, or to be the f
 _WORDS = re.compile(  # a run of words, but the last five, which may belong to what follows
     r"(?<![^\s])(?:[a-z]{2,14}[,;]?[ ]){3,}(?=(?:[a-z]{2,14}[,;]?[ ]){5})"
 )
+_MARGIN = re.compile(r"[ \t]*(?:#+|>+|//|%)[ \t]*(?=[\[(\d])")  # before the next row of a matrix in a comment
 _GOES_ON = re.compile(r"[\s$&*`>|\\\[(]{0,40}(?:[=≈+×·/]|\\approx)")
 _DECIMAL_COMMA = re.compile(r"(?<![\w,.(\[])(?:0,\d+|\d+,\d{1,2}|\d{1,3}(?:\.\d{3})+,\d+)(?![\d,]|[ ]*[)\]])")
 _DECIMAL_POINT = re.compile(r"(?<![\w.])\d+\.\d+(?![\d.]|,\d)")
@@ -247,6 +248,8 @@ class _Cutter:
     def _line(self, sign: str, start: int, end: int) -> int:
         if self.lists and self.found and self.found[-1].kind == "line":
             self.lists.clear()  # an empty line: what was open stays open
+        if self.lists and (margin := _MARGIN.match(self.text, end)):
+            end = margin.end()
         return self._keep("line", sign, start, end)
 
     def _number(self, sign: str, start: int, end: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from riverhead.checking.claims.reading.expression import Items, Number
 from riverhead.checking.claims.recomputed.grids import literal
-from riverhead.checking.claims.recomputed.roles import Meaning, meaning
+from riverhead.checking.claims.recomputed.roles import INPUTS, Meaning, Role, meaning
 from riverhead.checking.claims.recomputed.tables import Labelled
 from riverhead.core.border import Bools, Floats
 
@@ -92,12 +92,18 @@ def block(given: Labelled) -> Block | None:
 
 
 def blocks(bindings: Iterable[Labelled]) -> list[Block]:
-    """Return those of the bindings that mean something, each place once, in their order in the text."""
-    found: dict[tuple[int, int], Block] = {}
+    """Return those of the bindings that mean something, in their order in the text.
+
+    Each place once, unless it is two things: Q = K = [[1, 0], [0, 1]].
+    """
+    found: dict[tuple[int, int, Role], Block] = {}
     for given in bindings:
         one = block(given)
-        if one is not None and (one.tokens or (one.start, one.end) not in found):
-            found[one.start, one.end] = one
+        if one is None:
+            continue
+        place = (one.start, one.end, one.meaning.role if one.meaning.role in INPUTS else Role.SCORES)
+        if one.tokens or place not in found:
+            found[place] = one
     return sorted(found.values(), key=lambda one: (one.start, one.end))
 
 

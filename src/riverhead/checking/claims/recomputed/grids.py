@@ -182,6 +182,8 @@ def _tail(line: _Line) -> list[tuple[int, int]]:
     """The places of a label and of the two or more numbers behind it; nothing where a line is otherwise."""
     if len(line.text) > LONGEST_LINE or "=" in line.text or line.text.count("|") > 2:
         return []
+    if line.text.lstrip()[:1] in ("#", ">"):  # a comment, a quotation
+        return []
     words = [(found.start(), found.end()) for found in _WORD.finditer(line.text)]
     numbers = 0
     while numbers < len(words) and _NUMERAL.fullmatch(line.text[slice(*words[-1 - numbers])]):

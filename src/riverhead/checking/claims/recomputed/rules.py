@@ -21,12 +21,14 @@ __all__ = ["findings"]
 NEAR = 600  # characters between scores and the weights that are taken for theirs
 FAR = 4000  # between values and an output
 LOWEST_TEMPERATURE = 0.1
-_SURELY = re.compile(r"soft-?max|attention|attn|\bprob|α|alpha", re.IGNORECASE)
+_SURELY = re.compile(r"soft-?max|attention|attn", re.IGNORECASE)
+LIKELY_SUM = (0.5, 1.5)  # of numbers that are meant as weights: others are times, scores or sizes
 _AROUND = re.compile(r"soft-?max|attention", re.IGNORECASE)
 _NOT_ONE = re.compile(  # before weights that need not sum to 1
     r"sigmoid|un-?normali[sz]|before normali|before (?:the )?softmax|pre-?softmax|\braw\b"
     r"|dropout|sinks?\b|\btop\b|partial"
-    r"|\bfirst\b|learned|matri(?:x|ces)\b.{0,20}\bW|linear attention|gate|wrong|mistake|incorrect"
+    r"|\bfirst\b|learned|slope|smooth"
+    r"|matri(?:x|ces)\b.{0,20}\bW|linear attention|gate|wrong|mistake|incorrect"
     r"|don.t sum|not sum|no longer",
     re.IGNORECASE,
 )
@@ -67,6 +69,10 @@ def _weights(text: str, block: Block) -> Iterator[Finding]:
         return
     surely = _SURELY.search(block.label) is not None
     if _NOT_ONE.search(before) or not (surely or _AROUND.search(before)):
+        return
+    low, high = LIKELY_SUM
+    totals = block.values.sum(axis=-1)
+    if not ((totals > low) & (totals < high)).any() or (block.values > high).any():
         return
     if _MORE.match(text, block.end) or not np.isfinite(block.values).all():
         return

@@ -37,6 +37,7 @@ class Reading:
     degrees: bool = False  # of an angle that is a whole number
     unitless: bool = False  # the result is in the unit of its terms, and says none: 192 GB − 140 GB = 52
     counted: bool = False  # bits are a number of bits, not eighths of bytes
+    swapped: bool = False  # 2,718 has a decimal comma, 57.344 a point between its thousands
     symbol: bool = False  # K is the text's own name: K = 3 makes 2K a product
     of_itself: bool = False  # 100 + 10% is 110
     bare: bool = False  # the unit of the result is not meant as a factor: 17.5 × 0.25 = 4.4 GB
@@ -53,10 +54,24 @@ class Reading:
 
 
 _ALTERNATIVES: dict[str, tuple[bool | float, ...]] = {
-    "dot": (False,), "binary": (True,), "billions": (True,), "bare": (True,), "base": (10.0, 2.0),
+    "swapped": (True,), "dot": (False,), "binary": (True,), "billions": (True,), "bare": (True,),
+    "base": (10.0, 2.0),
     "sample": (True,), "symbol": (True,),
     "counted": (True,), "degrees": (True,), "of_itself": (True,), "unitless": (True,),
 }  # fmt: skip
+
+
+def swapped(number: Number) -> Number | None:
+    """Return what 2,718 or 57.344 is where the other sign parts the decimals; None where it cannot be."""
+    if len(number.text) < 5 or number.text[-4] not in ",." or not number.text.isascii():
+        return None
+    whole, _, places = number.text.rpartition(number.text[-4])
+    if not (whole.isdecimal() and places.isdecimal() and 0 < len(whole) <= 3) or whole.startswith("0"):
+        return None
+    digits = int(whole + places)
+    if isinstance(number.value, int):
+        return replace(number, value=digits / 1000, half=0.0005)
+    return replace(number, value=digits, half=0.0)
 
 
 def _as_float(number: Number) -> Scalar:
@@ -77,6 +92,7 @@ class Evaluator:
     def value(self, expression: Expression) -> Value:
         """Return the value, or raise `Unreadable`."""
         if isinstance(expression, Number):
+            expression = self.meant(expression)
             return self._scaled(expression) if expression.unit else self.number(expression)
         if isinstance(expression, Operation):
             return self._operation(expression)
@@ -84,6 +100,16 @@ class Evaluator:
             return self._named(expression)
         self._count(len(expression.items))
         return tuple([self.value(item) for item in expression.items if not _open_end(item)])
+
+    def meant(self, number: Number) -> Number:
+        """Return a number as it is read: 2,718 may be thousands or have a decimal comma."""
+        if len(number.text) < 5 or number.text[-4] not in ",.":
+            return number
+        other = swapped(number)
+        if other is None:
+            return number
+        self.choices.add("swapped")
+        return other if self.reading.swapped else number
 
     def _count(self, cells: int) -> None:
         self.cells += cells
@@ -167,11 +193,18 @@ class Evaluator:
         )
         left = each(scalars.exp, self.value(spine.pop().args[1])) if raised else self.value(first)
         for step in reversed(spine):
-            right = self.value(step.args[1])
+            right = self._exponent(step.args[1]) if step.what == "^" else self.value(step.args[1])
             if step.what in ("+", "-") and self._of_itself(step.args[1]):
                 right = together(scalars.multiply, left, right)  # 100 + 10% is 110
             left = self._two(step.what, left, right)
         return left
+
+    def _exponent(self, exponent: Expression) -> Value:
+        """A power's exponent; one that is a number is meant exactly: 64^−0.5."""
+        number = exponent.args[0] if isinstance(exponent, Operation) and exponent.what == "neg" else exponent
+        if not isinstance(number, Number) or number.unit:
+            return self.value(exponent)
+        return number.value if number is exponent else -number.value
 
     def _of_itself(self, added: Expression) -> bool:
         """Whether a percentage is added that is one of what it is added to."""
