@@ -16,7 +16,6 @@ from riverhead.checking.claims.reading.parse import expression
 from riverhead.checking.claims.values.evaluate import (
     MAX_CELLS,
     Evaluator,
-    Reading,
     Value,
     each,
     rank,
@@ -25,6 +24,7 @@ from riverhead.checking.claims.values.evaluate import (
     transposed,
     value,
 )
+from riverhead.checking.claims.values.readings import Reading
 from riverhead.checking.claims.values.scalars import Unreadable
 
 # float64 in another order of steps: a few last bits of numbers below 10, which cancel in a variance

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from riverhead.checking.claims.chains import STARTS, Chain, Chains
 from riverhead.checking.claims.claim import Finding, Truth
 from riverhead.checking.claims.doubts import doubted
 from riverhead.checking.claims.judge import Link, Pool, judge
@@ -23,50 +24,19 @@ from riverhead.checking.claims.reading.expression import (
 from riverhead.checking.claims.reading.layout import function_of, is_word
 from riverhead.checking.claims.reading.notation import FUNCTIONS, SUPPOSED, canonical
 from riverhead.checking.claims.reading.numerals import LONGEST
-from riverhead.checking.claims.reading.parse import Parser
-from riverhead.checking.claims.reading.tokens import decimal_comma, tokens
 from riverhead.checking.claims.unspoken import unspoken
 
-__all__ = ["Chain", "Page", "find"]
+__all__ = ["Page", "find"]
 
-COUNTED = frozenset(  # words that number what they name: Step 4 - 8 / 2
-    (
-        "mod",
-        "step",
-        "row",
-        "part",
-        "case",
-        "example",
-        "layer",
-        "head",
-        "token",
-        "position",
-        "table",
-        "figure",
-        "of",
-    )
-)
 SUMS = frozenset(("sum", "sums", "summing", "adds", "add", "up", "total", "which", "they", "to"))
 MOST_KNOWN = 20_000  # links that are remembered
 MOST_NAMES = 4  # that one chain gives a number
 MAX_FAR = 1500  # characters after which x may be another x; a name like q_bank keeps its value
-MAX_ROW = 32  # expressions parted by commas that are looked back at
 MAX_LABEL = 80  # characters before a relation that may name what is bound
-_STARTS = frozenset(("number", "name", "open", "bar"))
 _AFTER_PROSE = frozenset(("name", "word", "separator", "said"))
 CONDITION = re.compile(r"\b(?:if|when|solve|suppose|unless|such that|find)\b[^.\n]{0,20}$", re.IGNORECASE)
 WORD = re.compile(r"[^\W\d_]{2,}")
 _BINDING = frozenset(("=", "≈", "→", ""))
-_SAY = ("say", "=")
-
-
-@dataclass(slots=True)
-class Chain:
-    """Expressions in a row, and the relations between them."""
-
-    sides: list[Expression]
-    relations: list[str] = field(default_factory=list)
-    weak: set[int] = field(default_factory=set)  # relations that may join what does not belong together
 
 
 @dataclass(slots=True)
@@ -87,17 +57,13 @@ def find(text: str, names: Mapping[str, Expression] = MappingProxyType({})) -> P
     return _Finder(text, names).page()
 
 
-class _Finder:
+class _Finder(Chains):
     def __init__(self, text: str, names: Mapping[str, Expression]) -> None:
-        self.text = text
-        comma = decimal_comma(text)
-        self.tokens = tokens(text, comma)
-        self.parser = Parser(self.tokens, comma)
+        super().__init__(text)
         self.found = Page(names=dict(names))
         self.pool = Pool()
         self.listed: Binding | None = None  # the list that was bound last
         self.judged: dict[str, Finding | None] = {}
-        self.row: list[Expression] = []
         self.given: dict[str, int] = {}  # where each name got its value
         self.last: Chain | None = None  # what a line that begins with "=" goes on from
 
@@ -110,13 +76,13 @@ class _Finder:
             kind = self.tokens[at].kind
             chain, behind = None, at
             if kind == "relation" and self.last is not None:
-                chain, behind = self._chain(self.last, at)
-            elif kind in _STARTS or self._minus(at):
+                chain, behind = self.chain(self.last, at)
+            elif kind in STARTS or self.begins_minus(at):
                 side, behind = self.parser.read(at)
                 if side is not None:
-                    self._listed(side, at)
-                    chain, behind = self._chain(Chain([side]), behind)
-                    if self._cut(at):
+                    self.listed_in_row(side, at)
+                    chain, behind = self.chain(Chain([side]), behind)
+                    if self.is_cut(at):
                         chain.weak.add(0)
             if kind == "number" and len(self.tokens[at].text) > LONGEST:
                 self._too_long(at)
@@ -143,141 +109,6 @@ class _Finder:
         token = self.tokens[at]
         cause = f"a number of {len(token.text):,} characters; up to {LONGEST} are read"
         self.found.findings.append(Finding(token.start, token.end, Truth.UNCHECKED, cause=cause))
-
-    def _cut(self, at: int) -> bool:
-        """Whether the expression at a token may have begun before it: behind an operator, a number, "of"."""
-        if at == 0:
-            return False
-        before, here = self.tokens[at - 1], self.tokens[at]
-        if before.kind == "operator" or before.text == "\\":
-            return not self._bullet(at - 1)
-        if here.start - before.end > 1:
-            return False
-        if before.kind == "separator":  # 3,14 · 2 where commas part items
-            return (
-                before.text == "," and self.text[before.start - 1 : here.start + 1].replace(",", "").isdigit()
-            )
-        if before.kind == "name":
-            counted = here.kind == "number" and (before.text.lower() in COUNTED or before.text.isupper())
-            symbol = not is_word(before.text) and here.kind in ("name", "number")
-            return counted or symbol or here.start == before.end
-        if before.kind == "close":
-            opened = self.parser.opening(at - 1)
-            first = opened <= 0 or self.tokens[opened - 1].kind == "line"
-            return not first and not self.parser.words(opened)
-        return before.kind in ("number", "unit", "transposed")
-
-    def _cut_behind(self, at: int) -> bool:
-        """Whether an expression goes on in what is not read: 4 arctan(1/5), 0.1\\overline{6}."""
-        kind = self.parser.kind(at)
-        between = self.text[self.tokens[at - 1].end : self.tokens[at].start] if kind else ""
-        if kind not in ("name", "open") or (len(between) > 1 and "\\" not in between):
-            return False
-        behind = self.tokens[at + 1 : at + 2]
-        called = (
-            kind == "name"
-            and bool(behind)
-            and behind[0].text == "("
-            and behind[0].start == self.tokens[at].end
-        )
-        return called or (kind == "open" and self.tokens[at].text == "{")
-
-    def _minus(self, at: int) -> bool:
-        return self.tokens[at].kind == "operator" and self.tokens[at].text == "-" and not self._bullet(at)
-
-    def _bullet(self, at: int) -> bool:
-        """Whether a sign begins a line and a space is behind it, as the items of a list do."""
-        first = at == 0 or self.tokens[at - 1].kind == "line"
-        return (
-            first and self.tokens[at + 1 : at + 2] != [] and self.tokens[at + 1].start > self.tokens[at].end
-        )
-
-    def _chain(self, chain: Chain, at: int) -> tuple[Chain, int]:
-        """Follow the relations from token ``at`` on as far as both their sides are expressions."""
-        chain = Chain(chain.sides[-2:] if is_literal(chain.sides[-1]) else chain.sides[-1:])
-        if len(chain.sides) == 2:
-            chain.relations.append("")
-        while True:
-            relation = self._relation(at, chain.sides[-1])
-            if relation < 0:
-                if chain.relations and self._cut_behind(at):
-                    chain.weak.add(len(chain.relations) - 1)
-                return chain, at
-            sign = self.tokens[relation].text
-            start = self.parser.over_filler(relation + 1)
-            if start > relation + 1 and sign == "=":
-                sign = "≈"
-            side, behind = self.parser.read(start)
-            if side is None or (sign == "say" and not is_literal(side)):
-                return chain, at
-            if sign == "→" and is_literal(chain.sides[-1]) and not is_literal(side):
-                return chain, at  # b = (3, 4) ⇒ a·b = 11
-            if self.tokens[at].kind == "line" and is_literal(chain.sides[-1]) and not is_literal(side):
-                chain.weak.add(len(chain.relations))
-            side, behind = self._bare_list(side, start, behind)
-            if isinstance(side, Items) and not chain.relations:
-                chain.sides[-1] = self._row(chain.sides[-1], side)
-            chain.sides.append(side)
-            chain.relations.append("=" if sign == "say" else sign)
-            at = behind
-
-    def _relation(self, at: int, left: Expression) -> int:
-        """The token of the relation behind an expression, −1 where there is none."""
-        step = at if isinstance(left, Name) else self.parser.over_words(at)
-        if step > at and not self._spaced(step):
-            return -1  # prec=10
-        lines = 0
-        while lines < 4 and (self.parser.kind(step) == "line" or self._row_ends(step)):
-            step, lines = step + 1, lines + 1
-        kind = self.parser.kind(step)
-        if kind == "bar" and self.parser.kinds[step + 1] == "relation":
-            step, kind = step + 1, "relation"  # the next cell of a table
-        if kind == "relation":
-            return -1 if step > at + lines and self.tokens[step].text == "→" else step
-        if kind == "said" and not lines and self.tokens[step].text in _SAY:
-            equal = self.tokens[step].text == "="
-            return step if isinstance(left, Operation) or (equal and isinstance(left, Number)) else -1
-        return -1
-
-    def _row_ends(self, at: int) -> bool:
-        r"""Whether LaTeX's \\\\ parts two rows of an equation."""
-        return self.parser.kind(at) == "separator" and self.tokens[at].text == "\\\\"
-
-    def _spaced(self, at: int) -> bool:
-        return self.tokens[at].start > self.tokens[at - 1].end
-
-    def _bare_list(self, first: Expression, start: int, behind: int) -> tuple[Expression, int]:
-        """The numbers of a list written without brackets: probs = 0.61, 0.22, 0.14."""
-        if not is_literal(first) or isinstance(first, Items):
-            return first, behind
-        items, at = [first], behind
-        while self.parser.kind(at) == "separator" and self.tokens[at].text in ",，、":
-            if self.tokens[at + 1 : at + 2] and self.tokens[at + 1].start == self.tokens[at].end:
-                break
-            item, after = self.parser.read(at + 1)
-            if item is None or isinstance(item, Items) or not is_literal(item):
-                break
-            if self.parser.kind(after) in ("relation", "operator", "name"):
-                break
-            items.append(item)
-            at = after
-        if len(items) < 3 and not (len(items) == 2 and all(_has_point(item) for item in items)):
-            return first, behind
-        return Items(tuple(items), first.start, items[-1].end), at
-
-    def _listed(self, side: Expression, at: int) -> None:
-        """Keep the expressions that stand in a row, parted by commas, for a row of results behind them."""
-        token = self.tokens[at - 1] if at else None
-        goes_on = token is not None and token.kind == "separator" and token.text in ",，、"
-        self.row = [*self.row[-(MAX_ROW - 1) :], side] if goes_on and self.row else [side]
-
-    def _row(self, last: Expression, results: Items) -> Expression:
-        """The row that ends in ``last`` and has as many expressions as results: 1/√2, 4/√2 = 0.71, 2.83."""
-        n, row = len(results.items), self.row
-        bracketed = self.text[results.start] in "([{（［\\"
-        if bracketed or isinstance(last, Items) or not 1 < n <= len(row) or row[-1] is not last:
-            return last
-        return Items(tuple(row[-n:]), row[-n].start, last.end)
 
     def _take(self, chain: Chain, at: int) -> None:
         """Judge each link of a chain and keep what it binds."""
@@ -435,7 +266,3 @@ class _Finder:
             return ""
         words = self._words_before(self.tokens[at - 1].start)
         return words.strip(" *`#->|\"'")
-
-
-def _has_point(item: Expression) -> bool:
-    return any(isinstance(part, Number) and part.half for part in walk(item))

@@ -34,8 +34,9 @@ from riverhead.checking.claims.reading.expression import (
 )
 from riverhead.checking.claims.reading.notation import UNITS
 from riverhead.checking.claims.values import scalars
-from riverhead.checking.claims.values.evaluate import Evaluator, Reading, Value, rank
+from riverhead.checking.claims.values.evaluate import Evaluator, Value, rank
 from riverhead.checking.claims.values.ranges import BUDGET, Tape, reaches
+from riverhead.checking.claims.values.readings import Reading
 from riverhead.checking.claims.values.scalars import Scalar, Unreadable
 
 __all__ = ["Link", "Pool", "judge"]
