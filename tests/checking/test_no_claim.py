@@ -276,3 +276,19 @@ def test_rows_in_a_comment_or_a_quotation_are_rows_of_a_matrix() -> None:
     for sign in ("#", ">", "//"):
         text = f"attention weights = softmax(scores)\n{sign} [[0.67, 0.33],\n{sign}  [0.50, 0.50]]\n"
         assert [claim for claim in claims(text) if claim.verdict == "false"] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "12 × 8 = 12 tokens", "4 · 3 = 1200 and so on", "60 × 2 = 2 which is right", "10-4 = 5",
+        "so 10-4 = 5", "(2, 1)·(1, 3) = 6", "K = 3, and 2K = 7",
+    ],
+)  # fmt: skip
+def test_what_looks_like_a_unit_a_range_or_a_shape_is_still_called_false(text: str) -> None:
+    assert [claim for claim in claims(text) if claim.verdict == "false"]
+
+
+def test_a_letter_that_is_bound_later_is_not_remembered_as_a_unit() -> None:
+    told = [claim.verdict.value for claim in claims("1K + 1K = 2000 at first.\n\nK = 3\n\n1K + 1K = 6")]
+    assert told == ["true", "true"]

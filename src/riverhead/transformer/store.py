@@ -1,9 +1,11 @@
 """The models on this machine: fetched or added whole or not at all, checked by hash, found by name.
 
-    <cache>/models/NAME/    the files it came as (model.gguf, or a folder original/), the arrays converted
-                            from them, manifest.json; appears by one rename
-    <cache>/work/NAME/      a fetch in progress; what a killed one leaves is removed by the next
-    <cache>/locks/NAME.lock held by whoever changes NAME
+In the cache:
+
+    models/NAME/    the files it came as (model.gguf, or a folder original/), the arrays converted
+                    from them, manifest.json; appears by one rename
+    work/NAME/      a fetch in progress; what a killed one leaves is removed by the next
+    locks/NAME.lock held by whoever changes NAME
 
 `RIVERHEAD_CACHE` moves the cache; `RIVERHEAD_OFFLINE` forbids the network.
 """

@@ -17,9 +17,13 @@ SHAPES = re.compile(r"\(\s*\d+\s*[×x]\s*\d+\s*\)\s*[·×*@]?\s*\(\s*\d+\s*[×x]
 ROWS_BELOW = re.compile(
     r"[^\n]{0,60}\n[ \t]*[\[|(][^\n=≈]*[\])|][ \t×]+[\[|(][^\n=≈]*[\])|]"
 )  # matrices, drawn
-RANGE = re.compile(r"\d[\d.]*[A-Z]?-\d[\d.]*[A-Z]*\s*[A-Za-z ]{0,20}(?:=|≈|→)")  # 0-11 = 12 layers
+RANGE = re.compile(r"\d[\d.]*[A-Z]?-\d[\d.]*[A-Z]*\s*(?:=|≈|→)")  # layers 0-11 = 12, 7B-13B = 14-26 GB
+NAMED = re.compile(r"\b(?:[a-z]{3,}s|[A-Z]\w*)[ ]$")  # what a range is of; a sum has no such word before it
 PRINTED = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?$")
-UNIT_BEHIND = re.compile(r"[ \u00a0]?[^\W\d_]")
+UNIT_BEHIND = re.compile(  # of time, or a sign with a capital that is in no table: 298 GF, 14 MW
+    r"[ \u00a0]?(?:[mµun]?s|sec(?:ond)?s?|min(?:ute)?s?|h|hours?|days?|weeks?|months?|years?|k|kilo"
+    r"|[a-z]?[A-ZА-Я][A-Za-zА-я]{0,3})(?![\w'])"
+)
 POWERS = range(1, 6)
 UNITS = (*(1000.0**n for n in POWERS), *(1024.0**n for n in POWERS), 60.0, 3600.0, 24.0, 100.0, 8.0)
 ROOM = 0.06  # of the ratio: 197 printed as 200, 6.44·10⁹ as 6.4 B
@@ -35,7 +39,7 @@ def doubted(finding: Finding, relation: str, left: Expression, text: str) -> Fin
     shapes = isinstance(finding.exact, tuple) and _shape(left)
     if shapes or ROWS_BELOW.match(text, finding.end) or SHAPES.search(text[finding.start : finding.end]):
         return None
-    if RANGE.match(text, finding.start) or behind[:1] == "?" or behind[:2] == " ?":
+    if behind.lstrip(" ")[:1] == "?" or _range(finding.start, text):
         return None
     if DENIED.match(behind) or (relation == "→" and not _worked_out(left)):
         return None
@@ -51,6 +55,13 @@ def doubted(finding: Finding, relation: str, left: Expression, text: str) -> Fin
     if any(abs(ratio * unit - 1) < ROOM or abs(ratio / unit - 1) < ROOM for unit in UNITS):
         return replace(finding, verdict=Truth.UNCHECKED, exact=None, cause="in a unit that is not known here")
     return finding
+
+
+def _range(start: int, text: str) -> bool:
+    """Whether a hyphen joins two ends, and takes nothing away."""
+    found = RANGE.match(text, start)
+    letters = found is not None and any(sign.isupper() for sign in found[0])
+    return found is not None and (letters or NAMED.search(text[max(0, start - 20) : start]) is not None)
 
 
 def _shape(side: Expression) -> bool:

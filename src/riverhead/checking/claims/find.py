@@ -178,8 +178,7 @@ class _Finder(Chains):
             known = self.judged[key]
             return None if known is None else replace(known, start=link.start, end=link.end)
         finding = judge(link, self.found.names, self.pool)
-        named = any(isinstance(part, Name) for side in (left, right) for part in walk(side))
-        if not named and len(self.judged) < MOST_KNOWN:
+        if len(self.judged) < MOST_KNOWN and not any(map(_may_be_bound, (*walk(left), *walk(right)))):
             self.judged[key] = finding
         return finding
 
@@ -266,3 +265,8 @@ class _Finder(Chains):
             return ""
         words = self._words_before(self.tokens[at - 1].start)
         return words.strip(" *`#->|\"'")
+
+
+def _may_be_bound(part: Expression) -> bool:
+    """Whether a part is a name, or has a unit of one letter, which may be the text's own name: 2K."""
+    return isinstance(part, Name) or (isinstance(part, Number) and len(part.unit) == 1)

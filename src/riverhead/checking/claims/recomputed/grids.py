@@ -80,7 +80,7 @@ def literal(found: Expression | None) -> Number | Items | None:
 def cell(text: str, start: int, end: int) -> Cell:
     """Read a cell: what is left of ``text[start:end]`` without its markup."""
     inner = text[start:end]
-    start += len(_MARKUP.match(inner)[0])  # type: ignore[index]
+    start += len(_MARKUP.match(inner)[0])  # type: ignore[index]  # the pattern matches nothing, too
     inner = text[start:end]
     behind = len(inner.rstrip("*`$ \t>"))
     if inner.endswith(">"):
