@@ -17,6 +17,8 @@ n = 4. If 2^n = 32 then n = 5. When is n² = 25?
 π/4 = 4 arctan(1/5) − arctan(1/239), and \\arg\\max(1, 3) = 2
 10⁵⁻² = 1000, 1/6 = 0.1\\overline{6}, and y mod 10^3 = 777
 He wrote 2 + 2 = 5, which is wrong
+Its mean (1+3+5+7)/4 = 4 and its variance (9+1+1+9)/4 = 5; the sum (2 + 3) = 5, the average (2 + 4)/2 = 3.
+The scores divided by √2 are 3.54 and 4.24; the first divided by √2 is 3.54, and times e^1 is 9.6.
 197e9 ≈ 2 × 10^11 and 8.5e22 ≈ 10^23 and 2^10 ≈ 10^3
 LoRA with attention: alpha = [8, 16, 32]
 ALiBi's attention slopes α = (0.5, 0.25, 0.125, 0.0625)
@@ -282,7 +284,7 @@ def test_rows_in_a_comment_or_a_quotation_are_rows_of_a_matrix() -> None:
     "text",
     [
         "12 × 8 = 12 tokens", "4 · 3 = 1200 and so on", "60 × 2 = 2 which is right", "10-4 = 5",
-        "so 10-4 = 5", "(2, 1)·(1, 3) = 6", "K = 3, and 2K = 7",
+        "so 10-4 = 5", "(2, 1)·(1, 3) = 6", "524,288 bytes = 524 MB", "K = 3, and 2K = 7",
     ],
 )  # fmt: skip
 def test_what_looks_like_a_unit_a_range_or_a_shape_is_still_called_false(text: str) -> None:

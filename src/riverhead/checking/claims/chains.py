@@ -23,6 +23,9 @@ COUNTED = frozenset(  # words that number what they name: Step 4 - 8 / 2
     ("mod", "step", "row", "part", "case", "example", "layer", "head", "token", "position", "table", "figure",
      "of")
 )  # fmt: skip
+JOINED = frozenset(
+    ("by", "times", "over", "than", "plus", "minus", "from")
+)  # the scores divided by √2 is 3.54
 MAX_ROW = 32  # expressions parted by commas that are looked back at
 STARTS = frozenset(("number", "name", "open", "bar"))
 _SAY = ("say", "=")
@@ -136,7 +139,7 @@ class Chains:
         if before.kind == "name":
             counted = here.kind == "number" and (before.text.lower() in COUNTED or before.text.isupper())
             symbol = not is_word(before.text) and here.kind in ("name", "number")
-            return counted or symbol or here.start == before.end
+            return counted or symbol or here.start == before.end or before.text.lower() in JOINED
         if before.kind == "close":
             opened = self.parser.opening(at - 1)
             first = opened <= 0 or self.tokens[opened - 1].kind == "line"

@@ -261,7 +261,7 @@ class _Finder(Chains):
 
     def _label(self, at: int) -> str:
         """The words before a list and its colon on the same line."""
-        if at == 0 or self.tokens[at - 1].text not in ("：", ":", "say", "|"):
+        if at == 0 or self.tokens[at - 1].text not in ("：", ":", "say", "are", "|"):
             return ""
         words = self._words_before(self.tokens[at - 1].start)
         return words.strip(" *`#->|\"'")

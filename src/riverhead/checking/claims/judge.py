@@ -102,6 +102,8 @@ class _Judge:
         best = self._quietly(first, choices)
         if "unitless" in choices and not self._of_one_unit():
             choices.discard("unitless")
+        if is_literal(self.worked):
+            choices.discard("bare")  # 524,288 bytes = 524 MB: both units are meant
         reading = first
         for other in first.others(choices):
             if best is not None and best[0]:

@@ -42,7 +42,7 @@ RELATIONS = {  # as written: what it claims; "→" claims only behind something 
 }  # fmt: skip
 
 SAID = {  # words between a sum and its result
-    "is": "say", "are": "say", "equals": "=", "equal to": "=", "is equal to": "=", "are equal to": "=",
+    "is": "say", "are": "are", "equals": "=", "equal to": "=", "is equal to": "=", "are equal to": "=",
     "seems to be equal to": "=", "gives": "say", "makes": "say", "comes to": "say", "yields": "say",
     "is about": "say", "is approximately": "say", "is roughly": "say", "which is": "say",
 }  # fmt: skip

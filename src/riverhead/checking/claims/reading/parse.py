@@ -208,8 +208,9 @@ class Parser(Layout):
             if self.kinds[behind] == "open":
                 bracket = self.page[behind].text
                 arguments, behind = self._bracket(behind)
-                if arguments is None:
-                    return None, at
+                apart = self.page[at + 1].start > token.end and self.page[at + 1].text in "(（"
+                if arguments is None or (apart and function not in BARE and not isinstance(arguments, Items)):
+                    return None, at  # its variance (9 + 1 + 1 + 9)/4 is no function of 20
                 several = isinstance(arguments, Items) and bracket in "(（{"
                 args = arguments.items if several and isinstance(arguments, Items) else (arguments,)
                 return Operation(function, args, token.start, self.page[behind - 1].end), behind
