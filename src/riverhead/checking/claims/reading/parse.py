@@ -16,6 +16,9 @@ __all__ = ["Parser", "expression"]
 
 DEEPEST = 60  # brackets, roots and signs within each other; beyond, what is written is no article's sum
 MOST_TENS = 300  # the powers of ten that float64 has
+_STATISTICS = frozenset(
+    ("sum", "mean", "var", "std", "norm", "max", "min")
+)  # words before what they are, too
 IMPLICIT = 3  # 2√2, (a)(b), 0.5 [1, 2]: tighter than / , looser than ^
 _BINDS = {name: power for name, power in OPERATORS.values() if name}
 _ENDS = frozenset(("", "relation", "separator", "close", "word", "said"))  # behind these no sum goes on
@@ -208,8 +211,8 @@ class Parser(Layout):
             if self.kinds[behind] == "open":
                 bracket = self.page[behind].text
                 arguments, behind = self._bracket(behind)
-                apart = self.page[at + 1].start > token.end and self.page[at + 1].text in "(（"
-                if arguments is None or (apart and function not in BARE and not isinstance(arguments, Items)):
+                named = function in _STATISTICS and self.page[at + 1].start == token.end + 1
+                if arguments is None or (named and bracket in "(（" and not isinstance(arguments, Items)):
                     return None, at  # its variance (9 + 1 + 1 + 9)/4 is no function of 20
                 several = isinstance(arguments, Items) and bracket in "(（{"
                 args = arguments.items if several and isinstance(arguments, Items) else (arguments,)
