@@ -1,0 +1,1 @@
+"""Learning attention by hand: lessons, exercises, worksheets, progress and a tutor."""

@@ -1,0 +1,5 @@
+"""Exercises made fresh from a seed, each told apart from every mistake it can diagnose."""
+
+from riverhead.learning.exercises.exercise import VERSION, Exercise, Kind, exercise, fresh, kinds
+
+__all__ = ["VERSION", "Exercise", "Kind", "exercise", "fresh", "kinds"]
