@@ -141,7 +141,8 @@ def _if_off(
 
 def _about_choice(n: int, swapped: bool) -> str:
     best, heavy = n - n // 2, n // 2
-    note = f"Shown: the {best} heads with most weight beyond habit{' and swap' * swapped}"
+    heads = "head" if best == 1 else f"{best} heads"
+    note = f"Shown: the {heads} with most weight beyond habit{' and swap' * swapped}"
     return note + (f", and the {heavy} heaviest of those whose weight is no finding" if heavy else "")
 
 

@@ -1,0 +1,19 @@
+"""What lessons may call by name: sums, figures, and what needs a real model. One module for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+__all__ = ["IN_A_MODEL", "NAMES"]
+
+MODULES = ("sums", "figures", "real")
+
+NAMES: dict[str, Callable[..., Any]] = {}
+IN_A_MODEL: dict[str, Callable[..., Any]] = {}  # these take the model first
+
+for name in MODULES:
+    module = import_module(f"{__name__}.{name}")
+    for found, names in ((NAMES, "NAMES"), (IN_A_MODEL, "IN_A_MODEL")):
+        found.update(getattr(module, names, {}))
