@@ -1,5 +1,6 @@
 """A calculation done by hand, graded cell by cell: what is right, what follows, which mistake was made."""
 
+from riverhead.checking.answers.apart import Blur, blurs
 from riverhead.checking.answers.attention import ASKED, attention_sheet
 from riverhead.checking.answers.draft import Draft
 from riverhead.checking.answers.grading import accepted, grade
@@ -15,7 +16,7 @@ from riverhead.checking.answers.sheets import (
     values_sheet,
 )
 from riverhead.checking.answers.steps import STEPS
-from riverhead.checking.answers.telling import Blur, blurs, mistaken, solved
+from riverhead.checking.answers.telling import mistaken, solved
 
 __all__ = [
     "ASKED",

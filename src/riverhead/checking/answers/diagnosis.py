@@ -1,4 +1,4 @@
-"""Which mistake a wrong number comes from, and which mistakes a sheet cannot tell apart."""
+"""Which mistake a wrong number comes from."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ WIDEST = 10  # of the last decimal: a mistake that could have made more numbers 
 
 
 class Trail:
-    """One way to make one mistake, worked out from one set of numbers."""
+    """One way (of several, counted) to make one mistake, worked out from one set of numbers."""
 
-    def __init__(self, mistake: Mistake, working: Working) -> None:
-        self.mistake, self._working = mistake, working
+    def __init__(self, mistake: Mistake, way: int, working: Working) -> None:
+        self.mistake, self.way, self._working = mistake, way, working
 
     def makes(self, cell: Cell) -> Interval | None:
         """Return what the mistake makes of ``cell``; None where it has no part in it or goes unnamed."""
@@ -40,11 +40,11 @@ def trails(sheet: Sheet, known: Known, rounded: bool = True) -> list[Trail]:
     layout = Layout(sheet)
     found = []
     for mistake in mistakes().values():
-        for way in mistake.ways:
+        for n, way in enumerate(mistake.ways):
             rewiring = Rewiring(layout, way)
             changed = {rule.grid for rule in way}
             if any(cell.grid in changed and rewiring(cell) for cell in sheet.cells):
-                found.append(Trail(mistake, Working(sheet, known, rewiring, rounded)))
+                found.append(Trail(mistake, n, Working(sheet, known, rewiring, rounded)))
     return found
 
 

@@ -17,9 +17,18 @@ __all__ = ["dot_sheet", "layer_norm_sheet", "scale_sheet", "softmax_sheet", "val
 
 Row = Sequence[float]
 Rows = Sequence[Row]
+Names = Sequence[str]  # of the tokens that ask, or that answer; their places where there are none
 
 
-def dot_sheet(q: Rows, k: Rows, *, decimals: int = 2, title: str = "Dot products") -> Sheet:
+def dot_sheet(
+    q: Rows,
+    k: Rows,
+    *,
+    asking: Names = (),
+    answering: Names = (),
+    decimals: int = 2,
+    title: str = "Dot products",
+) -> Sheet:
     """Return the sheet that asks for every dot product of ``q`` (T_q, d_k) with ``k`` (T_k, d_k).
 
     >>> [(cell.id, cell.truth) for cell in dot_sheet([[2.0, 1.0]], [[2.0, 0.0], [1.0, -1.0]]).asked]
@@ -30,14 +39,23 @@ def dot_sheet(q: Rows, k: Rows, *, decimals: int = 2, title: str = "Dot products
     draft = Draft(title, decimals)
     draft.given("q", q)
     draft.given("k", k)
+    asks, answers = _names(asking, len(q)), _names(answering, len(k))
     for i in range(len(q)):
         for j in range(len(k)):
             parents = [*(f"q.{i}.{c}" for c in range(d)), *(f"k.{j}.{c}" for c in range(d))]
-            draft.cell("dots", "dot", parents, (i, j), label=f"query {i} · key {j}")
+            draft.cell("dots", "dot", parents, (i, j), label=f"dot product of {asks[i]} on {answers[j]}")
     return draft.sheet()
 
 
-def scale_sheet(dots: Rows, d_k: int, *, decimals: int = 2, title: str = "Scaling") -> Sheet:
+def scale_sheet(
+    dots: Rows,
+    d_k: int,
+    *,
+    asking: Names = (),
+    answering: Names = (),
+    decimals: int = 2,
+    title: str = "Scaling",
+) -> Sheet:
     """Return the sheet that asks for the scores: ``dots`` (T_q, T_k) divided by √d_k.
 
     >>> [cell.truth for cell in scale_sheet([[8.0, -4.0]], d_k=64).asked]
@@ -45,19 +63,26 @@ def scale_sheet(dots: Rows, d_k: int, *, decimals: int = 2, title: str = "Scalin
     """
     if d_k < 1:
         raise InputError(f"d_k is {d_k}; a query has at least one component")
-    _width("dots", dots)
+    asks, answers = _names(asking, len(dots)), _names(answering, _width("dots", dots))
     draft = Draft(title, decimals)
     draft.given("d_k", float(d_k))
     draft.given("divisor", math.sqrt(d_k))
     draft.given("dots", dots)
     for i, row in enumerate(dots):
         for j in range(len(row)):
-            draft.cell("scores", "divide", [f"dots.{i}.{j}", "divisor"], (i, j), label=f"score {i}, {j}")
+            words = f"score of {asks[i]} on {answers[j]}"
+            draft.cell("scores", "divide", [f"dots.{i}.{j}", "divisor"], (i, j), label=words)
     return draft.sheet()
 
 
 def softmax_sheet(
-    scores: Rows, *, exponentials: bool = True, decimals: int = 2, title: str = "Softmax"
+    scores: Rows,
+    *,
+    exponentials: bool = True,
+    asking: Names = (),
+    answering: Names = (),
+    decimals: int = 2,
+    title: str = "Softmax",
 ) -> Sheet:
     """Return the sheet that asks for the softmax of each row of ``scores`` (T_q, T_k), which are finite.
 
@@ -68,23 +93,25 @@ def softmax_sheet(
     [0.25, 0.75]
     """
     keys = range(_width("scores", scores))
+    asks, answers = _names(asking, len(scores)), _names(answering, len(keys))
     weights = softmax(np.array(scores, float)).tolist()
     draft = Draft(title, decimals)
     draft.given("scores", scores)
     for i in range(len(scores)):
         for j in keys:
-            draft.cell(
-                "exp", "exp", [f"scores.{i}.{j}"], (i, j), asked=exponentials, label=f"e^score {i}, {j}"
-            )
+            words = f"e^score of {asks[i]} on {answers[j]}"
+            draft.cell("exp", "exp", [f"scores.{i}.{j}"], (i, j), asked=exponentials, label=words)
         exps = [f"exp.{i}.{j}" for j in keys]
-        draft.cell("sum", "total", exps, (i,), asked=exponentials, label=f"sum of row {i}")
+        draft.cell("sum", "total", exps, (i,), asked=exponentials, label=f"sum of {asks[i]}'s row")
         for j in keys:
-            parents = [f"exp.{i}.{j}", f"sum.{i}"]
-            draft.cell("weights", "divide", parents, (i, j), truth=weights[i][j], label=f"weight {i}, {j}")
+            parents, words = [f"exp.{i}.{j}", f"sum.{i}"], f"weight of {asks[i]} on {answers[j]}"
+            draft.cell("weights", "divide", parents, (i, j), truth=weights[i][j], label=words)
     return draft.sheet()
 
 
-def values_sheet(weights: Rows, v: Rows, *, decimals: int = 2, title: str = "Weighted values") -> Sheet:
+def values_sheet(
+    weights: Rows, v: Rows, *, asking: Names = (), decimals: int = 2, title: str = "Weighted values"
+) -> Sheet:
     """Return the sheet that asks for ``weights`` (T_q, T_k) times ``v`` (T_k, d_v).
 
     >>> [(cell.truth, cell.exact) for cell in values_sheet([[0.5, 0.25, 0.25]], [[2.0], [4.0], [0.0]]).asked]
@@ -92,13 +119,15 @@ def values_sheet(weights: Rows, v: Rows, *, decimals: int = 2, title: str = "Wei
     """
     keys = range(_width("weights", weights))
     check_axis("T_k", "each weight has one value", weights=len(keys), v=len(v))
+    asks = [f"{name}′" for name in asking] or [f"output {n}" for n in range(len(weights))]
+    check_axis("tokens", "each token has a name", asking=len(asks), weights=len(weights))
     draft = Draft(title, decimals)
     draft.given("weights", weights)
     draft.given("v", v)
     for i in range(len(weights)):
         for j in range(_width("v", v)):
             parents = [*(f"weights.{i}.{n}" for n in keys), *(f"v.{n}.{j}" for n in keys)]
-            draft.cell("out", "dot", parents, (i, j), label=f"output {i}, component {j + 1}")
+            draft.cell("out", "dot", parents, (i, j), label=f"{asks[i]}, component {j + 1}")
     return draft.sheet()
 
 
@@ -141,6 +170,13 @@ def layer_norm_sheet(
                 "out", "times and plus", [f"normed.{n}", f"gain.{n}", f"shift.{n}"], (n,), label=f"y_{n + 1}"
             )
     return draft.sheet()
+
+
+def _names(names: Names, count: int) -> Names:
+    """What ``count`` tokens are called: their places where nothing is said."""
+    found = names or [str(n) for n in range(count)]
+    check_axis("tokens", "each token has a name", names=len(found), numbers=count)
+    return found
 
 
 def _width(name: str, rows: Rows) -> int:

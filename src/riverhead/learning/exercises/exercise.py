@@ -14,6 +14,7 @@ from typing import Any
 from riverhead.checking.answers import Cell, Sheet, blurs
 from riverhead.display import Displayable
 from riverhead.errors import InputError
+from riverhead.learning.exercises.clean import saturates
 from riverhead.learning.exercises.draw import Draw
 from riverhead.scene import Part, Scene, Table
 
@@ -138,8 +139,8 @@ def exercise(id: str) -> Exercise:
 def fresh(kind: str, seed: str) -> Exercise:
     """Return the exercise of ``kind`` that ``seed``, six letters or digits, makes.
 
-    Draws until no two mistakes look alike, nor one like the truth (`checking.answers.blurs`).
-    Raises `InputError`.
+    Draws until no weight is all or nothing, and no two mistakes look alike, nor one like the truth
+    (`checking.answers.blurs`). Raises `InputError`.
     """
     if kind not in kinds():
         raise InputError(f"there is no kind of exercise {kind[:40]!r}; there are {', '.join(kinds())}")
@@ -149,7 +150,7 @@ def fresh(kind: str, seed: str) -> Exercise:
     draw = Draw(id)
     for _ in range(MOST_TRIES):
         made = kinds()[kind].make(draw)
-        if made is not None and not blurs(made.sheet):
+        if made is not None and not saturates(made.sheet) and not blurs(made.sheet):
             return Exercise(id, kinds()[kind], made.task, made.sheet)
     raise InputError(
         f"{id}: {MOST_TRIES} draws made no exercise that tells every mistake apart; take another seed"
