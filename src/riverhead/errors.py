@@ -8,6 +8,7 @@
     ├── ModelError                    a model or its file is not what it has to be
     │   ├── NotFetchedError           the model is not on this machine
     │   └── FetchError                the download could not be made or trusted
+    ├── ProgressError                 what a learner did cannot be read or kept
     └── MissingExtraError (ImportError)  an optional package is not installed
 
 A message names the axis or the field, what was found, what is allowed, and what to do.
@@ -21,6 +22,7 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "NotFetchedError",
+    "ProgressError",
     "RiverheadError",
     "ShapeError",
 ]
@@ -56,6 +58,10 @@ class NotFetchedError(ModelError):
 
 class FetchError(ModelError):
     """The download could not be made, or what came is not what was pinned."""
+
+
+class ProgressError(RiverheadError):
+    """A learner's progress cannot be read or kept; the message names the file and what to do."""
 
 
 class MissingExtraError(RiverheadError, ImportError):
