@@ -20,7 +20,7 @@ __all__ = ["Hit", "Library", "Passage", "library"]
 MOST_WORDS = 60  # of a question; what is longer is mostly a story
 WORD = re.compile(r"[^\W_]+")
 COLUMNS = "title, asked, prose"
-WEIGHTS = (3.0, 4.0, 1.0)  # of the columns, as bm25 takes them
+WEIGHTS = "3.0, 4.0, 1.0"  # of the columns, as bm25 takes them
 ONE_QUESTION = 1.5  # a learner's question that says nearly the same counts more than words here and there
 FLOOR = 0.34  # the share of a question's words, by how telling they are, that a passage has to have
 PORTER = "tokenize = 'porter unicode61 remove_diacritics 2'"
