@@ -73,8 +73,9 @@ class Bench:
 
     def prose(self, section: Section) -> str:
         """Return the words of a section on one line, without its tables and figures: for a search."""
-        texts = (part for part in self.parts(section) if isinstance(part, Text))
-        return " ".join("".join(map(str, text.runs)) for text in texts)
+        words = (token for token in self._markdown.parse(section.source) if token.type != "fence")
+        texts = (item for item in self._blocks(list(words), section.given) if isinstance(item, Text | Pause))
+        return " ".join("".join(map(str, x.runs)) if isinstance(x, Text) else x.question for x in texts)
 
     def words(self, source: str, given: Mapping[str, Any]) -> str:
         """Return a line of Markdown as plain words, its numbers computed."""

@@ -81,11 +81,7 @@ def _width(question: str) -> list[Part]:
     if not width:
         return []
     return [
-        Text(
-            (
-                f"√{width} = {_shown(width**0.5)}: by this the dot products of a head {width} wide are divided.",
-            )
-        )
+        Text((f"√{width} = {_shown(width**0.5)}: by it the dot products of a head this wide are divided.",))
     ]
 
 

@@ -36,6 +36,9 @@ def answer(question: str, at_hand: AtHand) -> tuple[Part, ...]:
     spot = which(read, at_hand)
     if spot is None or at_hand.derivation is None:
         return ()
+    if read.strange:
+        words = " ".join(at_hand.derivation.given.answering)
+        return (Text((f"{read.strange!r} is no word of the sentence at hand: {words}.",)),)
     if read.changes:
         return tuple(_otherwise(at_hand.derivation, spot, read))
     return tuple(_explained(at_hand.derivation, spot, read))
