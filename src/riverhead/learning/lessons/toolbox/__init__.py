@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["IN_A_MODEL", "NAMES"]
 
-MODULES = ("sums", "figures", "real")
+MODULES = ("sums", "figures", "real", "mixtures", "real_values")
 
 NAMES: dict[str, Callable[..., Any]] = {}
 IN_A_MODEL: dict[str, Callable[..., Any]] = {}  # these take the model first
