@@ -11,9 +11,9 @@ from importlib.resources import files
 from typing import Any
 
 from riverhead.checking.answers import Answer, State, read
-from riverhead.derivation import Derivation
+from riverhead.learning.tutor.at_hand import AtHand
 
-__all__ = ["Asked", "AtHand", "asked"]
+__all__ = ["Asked", "asked"]
 
 NUMERAL = re.compile(r"(?<![\w.,^√])[-−]?(?:\d+(?:[.,]\d+)?|[.]\d+)(?:\s?%)?(?![\w])")
 WORD = re.compile(r"[^\W_]+(?:#\d+)?")
@@ -21,15 +21,6 @@ LOOKED_AT = {"on", "at", "to", "for", "onto", "in"}  # before the word that is l
 TEMPERATURE = re.compile(r"temperature (?:of |is |at |= ?)?(\d+(?:\.\d+)?)")
 OF_A_PAIR = re.compile(r"\b(?:weights?|scores?|dot products?)\b.{0,40}?\b(?:on|with|to) (?:the )?([a-z]+)\b")
 WHAT_IF = re.compile(r"\b(if|without|instead|change|changes|happen|happens)\b")
-
-
-@dataclass(frozen=True, slots=True)
-class AtHand:
-    """The sentence a question is asked about, and its calculation where there is one."""
-
-    text: str = ""
-    derivation: Derivation | None = None
-    focus: str | None = None  # the word whose row is meant where none is named
 
 
 @dataclass(frozen=True, slots=True)

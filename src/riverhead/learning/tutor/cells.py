@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from riverhead.checking.answers import Answer
 from riverhead.derivation import Derivation
 from riverhead.derivation.tokens import position
-from riverhead.learning.tutor.asking import Asked, AtHand
+from riverhead.learning.tutor.asking import Asked
+from riverhead.learning.tutor.at_hand import AtHand
 from riverhead.numbers import Verdict, fixed
 from riverhead.scene import Part, Text
 

@@ -9,7 +9,8 @@ import numpy as np
 from riverhead.core import softmax
 from riverhead.derivation import Derivation, changed
 from riverhead.learning.tutor.arithmetic import worked_out
-from riverhead.learning.tutor.asking import Asked, AtHand, asked
+from riverhead.learning.tutor.asking import Asked, asked
+from riverhead.learning.tutor.at_hand import AtHand
 from riverhead.learning.tutor.cells import Spot, chain, exactly, name, value, which
 from riverhead.numbers import Number, Verdict, fixed, plain
 from riverhead.scene import Cell, Part, Table, Text
@@ -40,8 +41,8 @@ def answer(question: str, at_hand: AtHand) -> tuple[Part, ...]:
         words = " ".join(at_hand.derivation.given.answering)
         return (Text((f"{read.strange!r} is no word of the sentence at hand: {words}.",)),)
     if read.changes:
-        return tuple(_otherwise(at_hand.derivation, spot, read))
-    return tuple(_explained(at_hand.derivation, spot, read))
+        return (*_otherwise(at_hand.derivation, spot, read), *at_hand.beside)
+    return (*_explained(at_hand.derivation, spot, read), *at_hand.beside)
 
 
 def _explained(worked: Derivation, spot: Spot, read: Asked) -> Iterator[Part]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from riverhead.display import Displayable
 from riverhead.errors import InputError
 from riverhead.learning.lessons import Bench, lesson
-from riverhead.learning.tutor.asking import AtHand
+from riverhead.learning.tutor.at_hand import AtHand
 from riverhead.learning.tutor.numbers import answer as answer_number
 from riverhead.learning.tutor.passages import Hit, library
 from riverhead.scene import Part, Scene, Text
@@ -59,9 +59,9 @@ def answer(question: str, at_hand: AtHand) -> Answer:
     """
     if not question.strip() or len(question) > MOST_LETTERS:
         raise InputError(f"the question has {len(question):,} characters; it takes 1 to {MOST_LETTERS:,}")
-    hits = library().search(question)
     if parts := answer_number(question, at_hand):
-        return Answer(question, "number", parts, hits)
+        return Answer(question, "number", parts)
+    hits = library().search(question)
     if not hits:
         return Answer(question, "unknown", (Text((UNKNOWN,)),))
     return Answer(question, "passages", tuple(_told(hits)), hits)
