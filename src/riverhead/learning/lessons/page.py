@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ __all__ = ["Bench", "Item", "Pause", "Try"]
 
 NO_MODEL = "The real model is not here: `riverhead models fetch smollm2` brings it."
 DECIMALS = 3  # of a number that is not short as it stands
+ROUNDINGS = 1e-12  # by which float64 may miss a short number: 0.2 + 0.7 is 0.8999999999999999
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,12 @@ def shown(value: Any) -> Any:
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return f"({', '.join(map(shown, value))})" if isinstance(value, list | tuple) else str(value)
-    return (plain(value) if round(value, DECIMALS) == value else fixed(value, DECIMALS)).text
+    short = round(value, DECIMALS)
+    return (
+        plain(short)
+        if math.isclose(short, value, rel_tol=ROUNDINGS, abs_tol=1e-15)
+        else fixed(value, DECIMALS)
+    ).text
 
 
 def _parts(found: Any) -> Iterator[Part]:

@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["IN_A_MODEL", "NAMES"]
 
-MODULES = ("sums", "figures", "real", "mixtures", "real_values")
+MODULES = ("sums", "figures", "real", "projections", "mixtures", "real_values", "cost", "positions")
 
 NAMES: dict[str, Callable[..., Any]] = {}
 IN_A_MODEL: dict[str, Callable[..., Any]] = {}  # these take the model first
