@@ -143,11 +143,8 @@ def shown(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return f"({', '.join(map(shown, value))})" if isinstance(value, list | tuple) else str(value)
     short = round(value, DECIMALS)
-    return (
-        plain(short)
-        if math.isclose(short, value, rel_tol=ROUNDINGS, abs_tol=1e-15)
-        else fixed(value, DECIMALS)
-    ).text
+    is_short = math.isclose(short, value, rel_tol=ROUNDINGS, abs_tol=ROUNDINGS)
+    return (plain(short) if is_short else fixed(value, DECIMALS)).text
 
 
 def _parts(found: Any) -> Iterator[Part]:

@@ -85,7 +85,8 @@ def projected_by(model: Model, text: str, head: str, focus: str) -> list[Part]:
         found = getattr(chosen, name)[at].tolist()
         made = vector([digits.operand(number) for number in found], FIRST)
         rows.append((job, maths(of(name, focus), "=", made), significant(math.hypot(*found))))
-    sizes = f"x has {config.d_model} numbers; W_q, W_k and W_v of this head are {config.d_model} × {config.d_k} each"
+    size = f"{config.d_model} × {config.d_k}"
+    sizes = f"x has {config.d_model} numbers; W_q, W_k and W_v of this head are {size} each"
     turned = "q and k are shown as they meet, turned by the word's position; v is not turned"
     return [
         Table(("", f"{focus} in {chosen.name}", "length"), tuple(rows), reading.text),
