@@ -52,7 +52,7 @@ def of_sentence(text: str | None = None, focus: str | None = None) -> AtHand:
     found = example(text)
     if found is None:
         raise InputError(
-            f"{text[:60]!r} has no toy vectors; give some (--vectors), or ask about a real head (--head L9.H7)"
+            f"{text[:60]!r} has no toy vectors: give some (--vectors), or ask of a real head (--head L9.H7)"
         )
     return of_example(found, focus)
 

@@ -75,7 +75,7 @@ def which(asked: Asked, at_hand: AtHand) -> Spot | None:
     spots = list(_spots(worked, asked))
     alone = asked.step is None and asked.query is None and asked.key is None
     if asked.numbers and not (alone and _everyday(asked.numbers[0])):
-        printed = asked.numbers[0].text
+        printed = asked.numbers[0].text.replace(",", ".")
         fitting = [
             Spot(s.step, s.i, s.j, s.head, verdict)
             for s in spots
