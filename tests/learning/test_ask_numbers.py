@@ -29,7 +29,7 @@ def said(question: str, at_hand: AtHand = RIVER) -> str:
     [
         ("Why is the weight on river 0.54?", "0.54 is the weight of bank on river: 0.538776, rounded."),
         ("why 54 % for river?", "54 % is the weight of bank on river: 0.538776, rounded."),
-        ("how do I get 0.61", "0.61 is component 1 of bank′, worked from rounded numbers; exactly it is 0.60"),
+        ("how do I get 0.61", "0.61 is component 1 of bank′, worked from rounded numbers; exactly it is 0.6"),
         ("where does 2.83 come from", "2.83 is the score of bank on river: 2.828427, rounded."),
         ("is the weight on river 0.7?", "It is not 0.7: the weight of bank on river is 0.538776."),
         ("what is the dot product of bank and river", "The dot product of bank with river is 4."),
