@@ -87,11 +87,17 @@ def _delete(yes: bool) -> None:
     if not yes and not sys.stdin.isatty():
         raise click.UsageError("--delete asks first, and nobody is there to answer; give --yes")
     with Progress(path) as kept:
-        attempts = len(kept.export()["attempts"])
-        what = f"{attempts} exercise{'s' * (attempts != 1)} tried and {len(kept.lessons())} lessons begun"
+        held = kept.export()
+        what = (
+            f"{_counted(held['attempts'], 'exercise')} tried and {_counted(held['lessons'], 'lesson')} begun"
+        )
         question = printable(f"Delete {what}, in {path}? There is no way back.")
         if not yes and not click.confirm(question, err=True):
             click.echo("it stays", err=True)
             return
         kept.delete()
     click.echo(printable(f"{path} deleted: {what}"), err=True)
+
+
+def _counted(of: list[Any], noun: str) -> str:
+    return f"{len(of)} {noun}{'s' * (len(of) != 1)}"

@@ -141,6 +141,8 @@ def told(path: Path | None) -> Iterator[None]:
         raise ProgressError(f"progress in {path or 'memory'} cannot be used: {why}") from error
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            reason = "a file stands where a folder of it should be"
         raise ProgressError(f"progress cannot be kept in {path}: {reason}; {MEND}") from error
 
 
