@@ -11,6 +11,7 @@ from riverhead.checking.answers.sheet import Cell, Sheet
 from riverhead.checking.answers.sheets import (
     dot_sheet,
     layer_norm_sheet,
+    masked_sheet,
     scale_sheet,
     softmax_sheet,
     values_sheet,
@@ -37,6 +38,7 @@ __all__ = [
     "dot_sheet",
     "grade",
     "layer_norm_sheet",
+    "masked_sheet",
     "mistaken",
     "mistakes",
     "read",

@@ -37,14 +37,13 @@ class Trail:
 
 def trails(sheet: Sheet, known: Known, rounded: bool = True) -> list[Trail]:
     """Return every way to make a mistake that changes ``sheet``, worked out from what is ``known``."""
-    layout = Layout(sheet)
-    found = []
+    layout, plain, found = Layout(sheet), Working(sheet, known, rounded=rounded), list[Trail]()
     for mistake in mistakes().values():
         for n, way in enumerate(mistake.ways):
             rewiring = Rewiring(layout, way)
             changed = {rule.grid for rule in way}
             if any(cell.grid in changed and rewiring(cell) for cell in sheet.cells):
-                found.append(Trail(mistake, n, Working(sheet, known, rewiring, rounded)))
+                found.append(Trail(mistake, n, Working(sheet, known, rewiring, rounded, plain)))
     return found
 
 

@@ -18,6 +18,7 @@ from riverhead.errors import InputError
 __all__ = ["Mistake", "Rewiring", "Rule", "Wire", "mistakes"]
 
 Wire: TypeAlias = tuple[str, tuple[str, ...]]  # another step, and other parents
+PAIRED = ("dot", "dot of sizes", "cosine", "at the peak")  # take two vectors, which have to be as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +95,8 @@ class Rewiring:
         return None
 
     def _parents(self, rule: Rule, cell: Cell) -> tuple[str, ...] | None:
-        found: list[str] = []
-        for pattern in rule.of:
-            ids = self._layout.find(pattern, cell)
-            if ids is None:
-                return None
-            found += ids
-        return tuple(found)
+        found = [self._layout.find(pattern, cell) for pattern in rule.of]
+        ids = [ids for ids in found if ids is not None]
+        if len(ids) < len(found) or (rule.step in PAIRED and len({*map(len, ids)}) > 1):
+            return None
+        return tuple(id for some in ids for id in some)

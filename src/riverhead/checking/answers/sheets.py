@@ -13,7 +13,7 @@ from riverhead.core import softmax
 from riverhead.errors import InputError
 from riverhead.shapes import check_axis
 
-__all__ = ["dot_sheet", "layer_norm_sheet", "scale_sheet", "softmax_sheet", "values_sheet"]
+__all__ = ["dot_sheet", "layer_norm_sheet", "masked_sheet", "scale_sheet", "softmax_sheet", "values_sheet"]
 
 Row = Sequence[float]
 Rows = Sequence[Row]
@@ -106,6 +106,45 @@ def softmax_sheet(
         for j in keys:
             parents, words = [f"exp.{i}.{j}", f"sum.{i}"], f"weight of {asks[i]} on {answers[j]}"
             draft.cell("weights", "divide", parents, (i, j), truth=weights[i][j], label=words)
+    return draft.sheet()
+
+
+def masked_sheet(
+    scores: Rows,
+    seen: Sequence[Sequence[bool]],
+    *,
+    query: int,
+    asking: Names = (),
+    answering: Names = (),
+    decimals: int = 2,
+    title: str = "Masked softmax",
+) -> Sheet:
+    """Return the sheet that asks for one ``query``'s weights; ``seen`` (T_q, T_k) says which keys each sees.
+
+    ``scores`` (T_q, T_k) are given; asked for are the masked ones, e^score, their sum, and the weights.
+
+    >>> causal = [[True, False], [True, True]]
+    >>> [cell.truth for cell in masked_sheet([[1.0, 2.0], [0.5, 0.5]], causal, query=0).asked]
+    [1.0, -inf, 2.718281828459045, 0.0, 2.718281828459045, 1.0, 0.0]
+    """
+    keys = range(_width("scores", scores))
+    check_axis("T_k", "each score is seen or hidden", scores=len(keys), seen=_width("seen", seen))
+    check_axis("T_q", "each score is seen or hidden", scores=len(scores), seen=len(seen))
+    asks, answers = _names(asking, len(scores)), _names(answering, len(keys))
+    draft = Draft(title, decimals)
+    draft.given("scores", scores)
+
+    def cell(grid: str, step: str, parents: Sequence[str], i: int, j: int, words: str) -> str:
+        exact, label = not seen[i][j], f"{words} of {asks[i]} on {answers[j]}"
+        return draft.cell(grid, step, parents, (i, j), exact=exact, asked=i == query, label=label)
+
+    for i, row in enumerate(seen):
+        wired = [("same", [f"scores.{i}.{j}"]) if row[j] else ("hidden", []) for j in keys]
+        masked = [cell("masked", *wired[j], i, j, "masked score") for j in keys]
+        exps = [cell("exp", "exp", [masked[j]], i, j, "e^score") for j in keys]
+        total = draft.cell("sum", "total", exps, (i,), asked=i == query, label=f"sum of {asks[i]}'s row")
+        for j in keys:
+            cell("weights", "divide", [exps[j], total], i, j, "weight")
     return draft.sheet()
 
 

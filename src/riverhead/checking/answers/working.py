@@ -20,15 +20,24 @@ class Working:
     """Cells worked out from what is ``known`` of others, and ``rewired`` where a mistake changes how.
 
     What is not known (scratch paper, blank cells) is worked out in turn: as it is, and if ``rounded`` as it
-    is rounded, too.
+    is rounded, too. What no mistake has a part in is taken from ``plain``, the same without one.
     """
 
     def __init__(
-        self, sheet: Sheet, known: Known, rewired: Rewiring | None = None, rounded: bool = True
+        self,
+        sheet: Sheet,
+        known: Known,
+        rewired: Rewiring | None = None,
+        rounded: bool = True,
+        plain: Working | None = None,
     ) -> None:
         self._sheet, self._known, self._rewired, self._rounded = sheet, known, rewired, rounded
+        self._plain = plain
         self._made: dict[str, tuple[Interval | None, bool]] = {}
-        self._exactly = Working(sheet, known, rewired, rounded=False) if rounded else self
+        self._exactly: Working = self
+        if rounded:
+            exactly = plain._exactly if plain else None
+            self._exactly = Working(sheet, known, rewired, rounded=False, plain=exactly)
 
     def made(self, cell: Cell) -> tuple[Interval | None, bool]:
         """Return what ``cell`` can be, None where no number, and whether the mistake has a part in it."""
@@ -39,13 +48,13 @@ class Working:
     def _make(self, cell: Cell) -> tuple[Interval | None, bool]:
         wire = self._rewired and self._rewired(cell)
         step, parents = wire or (cell.step, cell.parents)
-        items, mistaken = [], bool(wire)
-        for parent in parents:
-            item, by_mistake = self._held(self._sheet.by_id[parent])
-            if item is None:
-                return (None, False) if self._exactly is self else self._exactly.made(cell)
-            items.append(item)
-            mistaken = mistaken or by_mistake
+        held = [self._held(self._sheet.by_id[parent]) for parent in parents]
+        mistaken = bool(wire) or any(by_mistake for _, by_mistake in held)
+        if self._plain and not mistaken:
+            return self._plain.made(cell)
+        items = [item for item, _ in held if item is not None]
+        if len(items) < len(held):
+            return (None, False) if self._exactly is self else self._exactly.made(cell)
         made = follow(step, items)
         if (
             made is None and self._rounded

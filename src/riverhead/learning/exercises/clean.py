@@ -12,7 +12,7 @@ from riverhead.checking.answers.wiring import Layout
 from riverhead.checking.answers.working import right
 from riverhead.learning.exercises.draw import Draw
 
-__all__ = ["LEAST", "MOST", "distinct", "saturates", "sees_apart", "spreads", "vectors"]
+__all__ = ["LEAST", "MOST", "dots", "saturates", "sees_apart", "tells", "vectors"]
 
 LEAST, MOST = (
     0.02,
@@ -33,20 +33,28 @@ def vectors(draw: Draw, n: int, d: int, low: int = -2, high: int = 3) -> list[li
     for _ in range(TRIES):
         rows = draw.matrix(n, d, low, high)
         zeros = sum(x == 0 for row in rows for x in row)
-        if zeros <= MOST_ZEROS * n * d and all(any(row) for row in rows) and distinct(rows):
+        if zeros <= MOST_ZEROS * n * d and all(map(any, rows)) and len({*map(tuple, rows)}) == n:
             return rows
     raise ValueError(f"{n} different vectors of {d} numbers from {low} to {high} are hard to find")
 
 
-def distinct(rows: Sequence[Sequence[float]]) -> bool:
-    """Say whether no two rows are the same."""
-    return len({tuple(row) for row in rows}) == len(rows)
+def tells(scores: Sequence[float], own: int) -> bool:
+    """Say whether a row of scores is worth a sheet, which takes a hundred times as long to make.
+
+    Its weights keep to the limits, no two are the same, and none of the scores is 0; the largest is not the
+    token's own (all weight on the largest, or on itself, would be one).
+
+    >>> tells([1.0, 0.5, -0.5], own=2), tells([1.0, 0.5, -0.5], own=0), tells([0.0, -0.5], own=1)
+    (True, False, False)
+    """
+    exps = [math.exp(score) for score in scores]
+    alike = len({0, *scores}) <= len(scores) or max(scores) == scores[own]
+    return not alike and all(LEAST <= exp / math.fsum(exps) <= MOST for exp in exps)
 
 
-def spreads(q: Sequence[float], k: Sequence[Sequence[float]]) -> bool:
-    """Say whether the weights of query ``q`` on the keys ``k`` keep to the limits, before a sheet is made."""
-    exps = [math.exp(sum(map(mul, q, key)) / math.sqrt(len(q))) for key in k]
-    return all(LEAST <= exp / math.fsum(exps) <= MOST for exp in exps)
+def dots(q: Sequence[float], k: Sequence[Sequence[float]]) -> list[float]:
+    """Return the dot products of one query with the keys."""
+    return [sum(map(mul, q, key)) for key in k]
 
 
 def saturates(sheet: Sheet) -> bool:

@@ -22,7 +22,7 @@ __all__ = ["SCHEMA", "VERSION", "Exercise", "Kind", "Made", "asked_as", "exercis
 
 SCHEMA = "riverhead.exercise/1"
 VERSION = 1  # of all kinds together: whatever changes what an id gives makes it one more
-MOST_TRIES = 500
+MOST_TRIES = 5_000
 ID = re.compile(r"([a-z]+(?:-[a-z]+)*)-(\d{1,4})-([a-z0-9]{6})")
 
 
@@ -68,7 +68,7 @@ class Exercise(Displayable):
 
     def scene(self) -> Scene:
         """Lay out the task, and the cells to fill in."""
-        rows = tuple((cell.name, cell.unit, asked_as(cell)) for cell in self.sheet.asked)
+        rows = tuple((cell.name, cell.unit, asked_as(self.sheet, cell)) for cell in self.sheet.asked)
         return Scene(self.title, (*self.task, Table(("to fill in", "", "as"), rows, caption=self.id)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,20 +86,24 @@ class Exercise(Displayable):
                     "id": cell.id,
                     "name": cell.name,
                     "unit": cell.unit,
-                    "as": asked_as(cell),
+                    "as": asked_as(self.sheet, cell),
                 }
                 for cell in self.sheet.asked
             ],
         }
 
 
-def asked_as(cell: Cell) -> str:
-    """Say how the number of a cell is to be written.
+def asked_as(sheet: Sheet, cell: Cell) -> str:
+    """Say how the number of a cell is to be written: as all of its grid are, so that it gives nothing away.
 
-    >>> asked_as(Cell("weights", (0, 1), 0.538776)), asked_as(Cell("dots", (0, 1), 4.0, exact=True))
-    ('2 decimals', 'exactly')
+    >>> from riverhead.checking.answers import masked_sheet
+    >>> sheet = masked_sheet([[1.0, 0.5]], [[True, False]], query=0)
+    >>> [asked_as(sheet, sheet[id]) for id in ("masked.0.1", "weights.0.1")]
+    ['exactly', '2 decimals']
     """
-    return "exactly" if cell.exact else f"{cell.decimals} decimal{'s' * (cell.decimals != 1)}"
+    if all(other.exact for other in sheet.asked if (other.grid, other.head) == (cell.grid, cell.head)):
+        return "exactly"
+    return f"{cell.decimals} decimal{'s' * (cell.decimals != 1)}"
 
 
 @cache

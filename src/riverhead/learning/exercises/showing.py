@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from riverhead.numbers import plain
-from riverhead.scene import Cell, Math, Sub, Symbol, Table, Text, Vector, Word
+from riverhead.scene import Cell, Math, Matrix, Sub, Symbol, Table, Text, Vector, Word
 
-__all__ = ["of", "quoted", "row", "say", "vector", "vectors"]
+__all__ = ["grid", "of", "quoted", "row", "say", "vector", "vectors"]
 
 NAMES = {"q": "q asks", "k": "k answers", "v": "v hands over"}
 
@@ -43,6 +43,12 @@ def vector(numbers: Sequence[float]) -> Math:
 def row(name: Cell, tokens: Sequence[str], numbers: Sequence[float]) -> Table:
     """Return a table of one line: a number for each token."""
     return Table(("", *tokens), ((name, *map(plain, numbers)),))
+
+
+def grid(name: str, tokens: Sequence[str], numbers: Rows) -> Matrix:
+    """Return a grid of numbers, a row for each query, a column for each key."""
+    cells = tuple(tuple(map(plain, line)) for line in numbers)
+    return Matrix(Word(name), tuple(tokens), tuple(tokens), cells)
 
 
 def of(symbol: str, token: str) -> Sub:

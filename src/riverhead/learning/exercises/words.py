@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import tomllib
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from riverhead.learning.exercises.draw import Draw
 
-__all__ = ["sentence"]
+__all__ = ["padding", "sentence"]
 
 
 @cache
-def _sentences() -> dict[int, tuple[tuple[str, ...], ...]]:
-    """The sentences by their number of words."""
-    text = (files("riverhead.learning.exercises") / "sentences.txt").read_text("utf-8")
-    found: dict[int, tuple[tuple[str, ...], ...]] = {}
-    for words in map(str.split, text.splitlines()):
-        found[len(words)] = (*found.get(len(words), ()), tuple(words))
-    return found
+def _words() -> dict[str, Any]:
+    return tomllib.loads((files("riverhead.learning.exercises") / "words.toml").read_text("utf-8"))
+
+
+@cache
+def _sentences(n: int) -> list[tuple[str, ...]]:
+    return [words for line in _words()["sentences"] if len(words := tuple(line.split())) == n]
 
 
 def sentence(draw: Draw, n: int) -> tuple[str, ...]:
@@ -26,4 +28,9 @@ def sentence(draw: Draw, n: int) -> tuple[str, ...]:
     >>> len(sentence(Draw("values-1-k3m9q2"), 4))
     4
     """
-    return draw.choice(_sentences()[n])
+    return draw.choice(_sentences(n))
+
+
+def padding(n: int) -> tuple[str, ...]:
+    """Return what fills up a sentence that is ``n`` tokens too short."""
+    return (str(_words()["padding"]),) * n

@@ -12,6 +12,8 @@ from riverhead.scene import Root, Sub, Symbol
 
 __all__ = ["MAKERS"]
 
+D_K = Sub(Symbol("d"), Symbol("k"))
+
 
 def dots(draw: Draw) -> Made | None:
     """One query with two to four keys, of two to four whole numbers."""
@@ -36,11 +38,10 @@ def scaling(draw: Draw) -> Made | None:
     asking = draw.choice(tokens)
     drawn = [float(draw.integer(-3 * root, 4 * root)) for _ in tokens]
     sheet = scale_sheet([drawn], root**2, asking=[asking], answering=tokens)
-    width = Sub(Symbol("d"), Symbol("k"))
     task = (
         say(f"The dot products of {asking} in {quoted(tokens)}; queries and keys have {root**2} components:"),
         row("q·k", tokens, drawn),
-        say("Make them scores: divide each by ", Root(width), "."),
+        say("Make them scores: divide each by ", Root(D_K), "."),
     )
     return Made(task, sheet) if clean.sees_apart(sheet) else None
 
@@ -48,8 +49,9 @@ def scaling(draw: Draw) -> Made | None:
 def softmax(draw: Draw) -> Made | None:
     """A row of two to five scores, in halves."""
     tokens = sentence(draw, draw.integer(2, 5))
-    asking = draw.choice(tokens)
-    scores = [draw.integer(-4, 6) / 2 for _ in tokens]
+    asking, scores = tokens[-1], [draw.integer(-4, 6) / 2 for _ in tokens]
+    if not clean.tells(scores, own=-1):
+        return None
     sheet = softmax_sheet([scores], asking=[asking], answering=tokens)
     task = (
         say(f"The scores of {asking} in {quoted(tokens)}, already divided by ", Root(D_K), ":"),
@@ -62,9 +64,8 @@ def softmax(draw: Draw) -> Made | None:
 def values(draw: Draw) -> Made | None:
     """Weights in tenths, and values of two or three whole numbers."""
     tokens = sentence(draw, draw.integer(2, 4))
-    asking = draw.choice(tokens)
-    parts = [draw.integer(1, 8) for _ in tokens]
-    if sum(parts) != 10:
+    asking, parts = tokens[0], [draw.integer(1, 8) for _ in tokens]
+    if sum(parts) != 10 or max(parts) == parts[0]:
         return None
     weights, v = [part / 10 for part in parts], clean.vectors(draw, len(tokens), draw.integer(2, 3))
     sheet = values_sheet([weights], v, asking=[asking])
@@ -76,5 +77,4 @@ def values(draw: Draw) -> Made | None:
     return Made(task, sheet) if clean.sees_apart(sheet) else None
 
 
-D_K = Sub(Symbol("d"), Symbol("k"))
 MAKERS = {"dots": dots, "scaling": scaling, "softmax": softmax, "values": values}
