@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["IN_A_MODEL", "NAMES"]
 
 
-def reordered(worked: Derivation, order: Sequence[int], focus: str, causal: bool = False) -> Table:
+def in_both_orders(worked: Derivation, order: Sequence[int], focus: str, causal: bool = False) -> Table:
     """One word's output in a text, and in the same text with its tokens in another ``order``."""
     given = worked.given
     at = place_of(given.tokens, focus, "focus")
@@ -58,9 +58,8 @@ def alike(places: Sequence[int], width: int) -> Table:
 
 def turned(vector: list[float], position: int, base: float = 10_000.0) -> list[float]:
     """Return a query or a key turned by its position, neighbours being a pair."""
-    found: list[float] = rope(np.array([vector], float), offset=position, base=base, pairs="interleaved")[
-        0
-    ].tolist()
+    arrow = np.array([vector], float)
+    found: list[float] = rope(arrow, offset=position, base=base, pairs="interleaved")[0].tolist()
     return found
 
 
@@ -74,7 +73,7 @@ def turned_dots(q: list[float], k: list[float], places: Sequence[Sequence[int]])
 
 
 def with_alibi(worked: Derivation, focus: str, n_heads: int, head: int) -> Table:
-    """A causal row of scores, what distance takes in one of ``n_heads`` heads, the weights then and before."""
+    """A causal row of scores, what distance takes in one of ``n_heads`` heads, the weights it leaves."""
     given = worked.given
     at = place_of(given.tokens, focus, "focus")
     q, k, v = (np.array(worked[name].values[0]) for name in "qkv")
@@ -124,10 +123,10 @@ def real_habit(model: Model, head: str, n: int) -> list[Part]:
 
 NAMES = {
     "alike": alike,
-    "reordered": reordered,
+    "in_both_orders": in_both_orders,
+    "pi": math.pi,
     "sinusoid": sinusoid,
     "sinusoids": sinusoids,
-    "pi": math.pi,
     "slopes": slopes,
     "turned": turned,
     "turned_dots": turned_dots,
