@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from riverhead.inspection.generation import watch_generation
     from riverhead.inspection.maps import HeadMaps, head_maps
     from riverhead.inspection.model_comparison import ModelComparison
-    from riverhead.inspection.questions import control, telling
+    from riverhead.inspection.questions import control, telling, whole_layer
     from riverhead.inspection.ranking import Ranking
     from riverhead.inspection.watching import Seen, watch
     from riverhead.inspection.words import Word
@@ -47,6 +47,7 @@ _HOME = {
     "telling": "questions",
     "watch": "watching",
     "watch_generation": "generation",
+    "whole_layer": "questions",
     "without": "ablation",
 }
 
@@ -73,6 +74,7 @@ __all__ = [
     "telling",
     "watch",
     "watch_generation",
+    "whole_layer",
     "without",
 ]
 

@@ -18,7 +18,7 @@ from riverhead.inspection.trial import Trial
 from riverhead.inspection.words import tokens_back
 from riverhead.transformer import HeadName, Model, head_name, parse_head
 
-__all__ = ["control", "telling"]
+__all__ = ["control", "telling", "whole_layer"]
 
 N_NEXT = 5
 NATS = "if off = nats the next-token odds move without the head"
@@ -54,6 +54,23 @@ def telling(
         heads.append(asked)
         notes.append(f"{head_name(*asked)} is here because it was asked for")
     return _findings(trial, pair, judged, heads, asked or heads[0], notes)
+
+
+def whole_layer(
+    model: Model, text: str, layer: int, *, focus: str | None = None, progress: Say | None = None
+) -> Findings:
+    """Put the three questions to every head of one layer, about the words that `telling` would choose.
+
+    The heads stand in their own order. Raises `InputError` naming the word or the layer.
+    """
+    first, _ = parse_head((layer, 0), model.config)
+    heads = [(first, head) for head in range(model.config.n_heads)]
+    trial = Trial(model, text, focus, progress or silent)
+    pair = trial.pair()
+    judged = _judge(trial, *pair)
+    beyond = [judged.finding(head).score for head in heads]
+    best = heads[beyond.index(max(beyond))]
+    return _findings(trial, pair, judged, heads, best, [f"Shown: every head of layer {layer}"])
 
 
 def control(model: Model, text: str, findings: Findings, *, progress: Say | None = None) -> Findings:
