@@ -1,4 +1,4 @@
-"""From one vector to three: mixtures that come closer, soft lookups, and what W_q, W_k and W_v make of x."""
+"""From one vector to three: vectors as arrows, soft lookups, and what W_q, W_k and W_v make of x."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from riverhead.derivation import Derivation, before_and_after, destinations, sweep
+from riverhead.derivation import Derivation, sweep
 from riverhead.derivation import sections as blocks
 from riverhead.derivation.notation import Digits, maths, of, prose, vector
 from riverhead.derivation.sections import Sheet
 from riverhead.derivation.tokens import bare, position
 from riverhead.inspection import head_derivation
 from riverhead.inspection.words import find, words_read
-from riverhead.numbers import significant
+from riverhead.numbers import plain, significant
 from riverhead.scene import Line, Lines, Part, Table, Text
 
 if TYPE_CHECKING:
@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["IN_A_MODEL", "NAMES"]
 
 FIRST = 4  # numbers of a real vector that are written out
-
-
-def pairs(worked: Derivation, focus: str) -> list[Part]:
-    """The cosine of every pair before and after, and of every new vector with the old ones."""
-    return list(before_and_after(worked, focus=focus).parts[:3])
-
-
-def two_places(a: Derivation, b: Derivation, word: str) -> list[Part]:
-    """Where one word goes in two sentences."""
-    return list(destinations(a, b, word).parts[:2])
 
 
 def by_temperature(worked: Derivation, temperatures: Sequence[float]) -> list[Part]:
@@ -70,7 +60,10 @@ def two_grids(worked: Derivation, focus: str) -> list[Part]:
 
 def arrows(ends: Mapping[str, Sequence[float]]) -> Lines:
     """Vectors of two numbers from one point, by name."""
-    drawn = tuple(Line(name, ((0.0, 0.0), (float(end[0]), float(end[1])))) for name, end in ends.items())
+    drawn = tuple(
+        Line(f"{name} = {vector(list(map(plain, end)))}", ((0.0, 0.0), (end[0], end[1])))
+        for name, end in ends.items()
+    )
     return Lines(drawn, "first number", "second number")
 
 
@@ -106,10 +99,8 @@ NAMES = {
     "arrows": arrows,
     "by_temperature": by_temperature,
     "numbers_in": numbers_in,
-    "pairs": pairs,
     "projected": projected,
     "two_grids": two_grids,
-    "two_places": two_places,
     "with_one_matrix": with_one_matrix,
 }
 IN_A_MODEL = {"real_dots": dots_of, "real_projections": projected_by}
