@@ -132,7 +132,7 @@ def three_questions(
     A head whose keys are not as wide as those of ``nouns`` does not look at words: its keys stay.
     """
     columns = ("", f"{focus} → {word}", "habit", *nouns, "swap, mean")
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for name, worked in heads.items():
         sheet = _sheet(worked, focus)
         at = position(worked.given.keys, word, "word")
