@@ -85,6 +85,7 @@ _WRAP = rf"\\(?:{'|'.join(WRAPPERS)})(?![A-Za-z])\s*"
 _SUB = "|".join(
     (
         r"_\{[^{}\n]{0,40}\}", r"_\\(?:text|mathrm|mathbf)\{[^{}\n]{0,40}\}",
+        r"_\{\\(?:text|mathrm|mathbf)\{[^{}\n]{0,40}\}\}",
         rf"_{_BODY}+", r"[\u0300-\u036f]",
         r"\[\d{1,4}\]", r"['′’](?!\w)", r"(?<!e)\^\{?\(\w{1,6}\)\}?", r"\^\{?[QKVO]\}?(?!\w)",
         r"\^(?!sqrt|exp)[a-z]{3,}", r"\.(?!T\b|mT\b|transpose\b)[A-Za-z]\w*",
