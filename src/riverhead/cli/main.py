@@ -19,6 +19,7 @@ VERBS = {  # name: (module, the line in --help); a verb's module is imported onl
     "show": ("riverhead.cli.show", "Attention worked by hand, then in a real head."),
     "look": ("riverhead.cli.look", "Inside a real model: heads, map, compare, without, generate."),
     "check": ("riverhead.cli.check", "Every number of an article, checked."),
+    "learn": ("riverhead.cli.learn", "Attention by hand: six lessons, graded exercises, a tutor."),
     "plan": ("riverhead.cli.plan", "What a model costs: parameters, FLOPs, bytes, with their formulas."),
     "why": ("riverhead.cli.why", "Measured experiments: why attention is built as it is."),
     "models": ("riverhead.cli.models", "Fetch, add, list, verify and remove models."),
@@ -32,6 +33,8 @@ Examples:
   riverhead show "She paid the money into the bank" --yes
   riverhead look heads "The river bank flooded"
   riverhead check article README.md
+  riverhead learn
+  riverhead learn exercise softmax
   riverhead plan llama-3-8b --tokens 100000
   riverhead why scale
   riverhead models list

@@ -17,9 +17,11 @@ from riverhead.cli.options import was_given
 from riverhead.errors import InputError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from riverhead.scene import Scene
 
-__all__ = ["SUFFIXES", "Output", "check", "format_of", "is_special", "output_of", "write"]
+__all__ = ["SUFFIXES", "Output", "check", "console_here", "format_of", "is_special", "output_of", "write"]
 
 # what a file's ending says of the format, where --format does not
 SUFFIXES = {
@@ -112,18 +114,23 @@ def _joined(scenes: list[Scene]) -> Scene:
 
 def _print(scene: Scene, first: bool) -> None:
     """Print a page in the terminal's own width, colours and encoding."""
-    from rich.console import Console
-
     from riverhead.render import terminal
+
+    console = console_here()
+    if not first:
+        console.print()
+    terminal.show(scene, console)
+
+
+def console_here() -> Console:
+    """Return standard output as what rich prints to, in its width as it is now."""
+    from rich.console import Console
 
     class OurConsole(Console):
         def on_broken_pipe(self) -> None:
             raise  # rich would exit with status 1; a reader that has left is no error
 
-    console = OurConsole(file=sys.stdout, width=shutil.get_terminal_size().columns)
-    if not first:
-        console.print()
-    terminal.show(scene, console)
+    return OurConsole(file=sys.stdout, width=shutil.get_terminal_size().columns)
 
 
 def output_of(format: str, path: Path | None, schema: str, formats: Sequence[str]) -> Output:

@@ -42,13 +42,14 @@ from riverhead.scene import (
     Text,
 )
 
-__all__ = ["show", "text"]
+__all__ = ["lines", "show", "text"]
 
 NARROWEST = 24  # below this a number beside its label no longer fits
 INDENT = 2  # headings stand at the margin, all else under them; the ▸ of a row stands between
 BROAD = 100  # characters to the right end of a formula beside a heading, however wide the window
 GAP = 3  # between a heading and the formula at its right
 BAR = 10  # characters of a bar that says 1
+TALL = 3  # lines of a paragraph that air stands around
 LABEL = 20  # characters in a line of a token beside or above a matrix, of which there are at most 3
 
 STYLES = {"heading": "bold", "note": "dim", "prose": "", "bar": "cyan"}
@@ -92,10 +93,17 @@ def text(scene: Scene, width: int = 80, colour: bool = False) -> str:
 
 def show(scene: Scene, console: Console) -> None:
     """Print the scene to ``console``, in its width, its colours and its encoding."""
-    for line in Terminal(console).sheet(scene):
-        if console.color_system is None:  # a shade's last space is a space
-            line.rstrip()
+    for line in lines(scene, console):
         console.print(line, soft_wrap=True, highlight=False)
+
+
+def lines(scene: Scene, console: Console) -> list[Line]:
+    """Return the lines that `show` prints."""
+    found = Terminal(console).sheet(scene)
+    if console.color_system is None:  # a shade's last space is a space
+        for line in found:
+            line.rstrip()
+    return found
 
 
 class Terminal(Walker[list[Line]]):
@@ -137,14 +145,17 @@ class Terminal(Walker[list[Line]]):
         return self.below(title, scene.parts)
 
     def below(self, lines: list[Line], parts: tuple[Part, ...], above: Part | None = None) -> list[Line]:
-        """``lines`` and, under them, ``parts``, with air above headings and around grids."""
+        """``lines`` and, under them, ``parts``, with air above headings, around grids and long paragraphs."""
+        tall = False  # whether the part above is a long paragraph
         for part, after in zip_longest(parts, parts[1:]):
             heads = bool(lines) and (above is None or _heading(above)) and type(part) is not type(after)
             if heads and (formula := _beside(part)) and self.beside(lines[-1], formula):
                 continue
-            if lines and _apart(above, part):
+            drawn = self.walk(part)
+            was_tall, tall = tall, isinstance(part, Text) and not _heading(part) and len(drawn) >= TALL
+            if lines and (_apart(above, part) or was_tall or (tall and not _heading(above))):
                 lines.append(Line())
-            lines += self.walk(part)
+            lines += drawn
             above = part
         return lines
 

@@ -51,7 +51,7 @@ Item: TypeAlias = Part | Try | Pause
 class Bench:
     """What computes the numbers of lessons; ``model`` opens the real model, where there is one to open."""
 
-    def __init__(self, model: Callable[[], Model] | None = None) -> None:
+    def __init__(self, model: Callable[[], Model | None] | None = None) -> None:
         self._open = model
         self._markdown = MarkdownIt("commonmark").enable("table")
         self._jinja = ImmutableSandboxedEnvironment(undefined=StrictUndefined, finalize=shown)

@@ -1,0 +1,107 @@
+"""The cells of an attempt as lines of styled pieces: what is open, what is right, where one is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from riverhead.checking.answers import Kind as Marked
+from riverhead.render.letters import isolate, short, visible
+
+if TYPE_CHECKING:
+    from riverhead.checking.answers import Cell
+    from riverhead.learning.exercises.attempt import Attempt
+    from riverhead.learning.exercises.layout import Block, Line
+
+__all__ = ["Piece", "sheet"]
+
+Piece = tuple[str, str]  # a style of prompt_toolkit, and what is written in it
+
+INDENT, NARROWEST, GAP = 2, 6, 2  # characters before a line, of a cell, between two
+WIDEST_LABEL = 32
+HERE, WRONG = "reverse", "fg:ansired"
+STYLES = {
+    None: "",
+    Marked.BLANK: "",
+    Marked.RIGHT: "fg:ansigreen",
+    Marked.FOLLOWS: "fg:ansiyellow",
+}
+
+
+def sheet(
+    attempt: Attempt, blocks: Sequence[Block], at: str, width: int
+) -> tuple[list[list[Piece]], tuple[int, int]]:
+    """Return the lines of a page ``width`` wide, and the place (column, line) of the cell ``at``.
+
+    Columns too many for the window stand below, in groups.
+    """
+    labels = [cell_len(_shown(line.label)) for block in blocks for line in block.lines]
+    label = min(max(labels), WIDEST_LABEL, width // 2)
+    lines: list[list[Piece]] = []
+    place = (0, 0)
+    for block in blocks:
+        wide = _widths(attempt, block)
+        for columns in _groups(wide, width - INDENT - label):
+            if block.columns:
+                heads = (_fit(block.columns[n], wide[n]) for n in columns)
+                lines.append([("bold", " " * (INDENT + label) + "".join(" " * GAP + head for head in heads))])
+            for line in block.lines:
+                cells = [(cell, wide[n]) for n, cell in enumerate(line.cells) if n in columns]
+                if any(cell.id == at for cell, _ in cells):
+                    place = (INDENT + label + GAP + _before(cells, at), len(lines))
+                if cells:
+                    lines.append(list(_line(attempt, line, cells, label, at)))
+    return lines, place
+
+
+def _line(
+    attempt: Attempt, line: Line, cells: Sequence[tuple[Cell, int]], label: int, at: str
+) -> Iterator[Piece]:
+    yield "", " " * INDENT + _fit(line.label, label)
+    for cell, width in cells:
+        yield "", " " * GAP
+        text = attempt.answers.get(cell.id, "")
+        if cell.id == at:
+            yield HERE, _fit(text, width)
+        elif not text:
+            yield "fg:ansibrightblack", _fit("_" * NARROWEST, width)
+        else:
+            yield STYLES.get(attempt.marked(cell.id), WRONG), _fit(text, width)
+
+
+def _before(cells: Sequence[tuple[Cell, int]], at: str) -> int:
+    """How many columns stand before a cell in its line."""
+    place = [cell.id for cell, _ in cells].index(at)
+    return sum(width + GAP for _, width in cells[:place])
+
+
+def _widths(attempt: Attempt, block: Block) -> list[int]:
+    """How wide each column of a block is: its head, and the longest that is written."""
+    found = [max(NARROWEST, cell_len(_shown(head))) for head in block.columns] or [NARROWEST]
+    for line in block.lines:
+        for n, cell in enumerate(line.cells):
+            found[n] = max(found[n], cell_len(_shown(attempt.answers.get(cell.id, ""))))
+    return found
+
+
+def _groups(widths: Sequence[int], room: int) -> Iterator[range]:
+    """The columns that stand side by side; one always does."""
+    first, used = 0, 0
+    for n, width in enumerate(widths):
+        used += GAP + width
+        if used > room and n > first:
+            yield range(first, n)
+            first, used = n, GAP + width
+    yield range(first, len(widths))
+
+
+def _shown(text: str) -> str:
+    return isolate(visible(text))
+
+
+def _fit(text: str, width: int) -> str:
+    """``text``, whole or cut to …, in just ``width`` columns."""
+    cut = short(text, width)
+    return isolate(cut) + " " * (width - cell_len(cut))
