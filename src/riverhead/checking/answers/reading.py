@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from riverhead.checking.answers.sums import work_out
@@ -20,6 +20,8 @@ _BRACKETS = str.maketrans("{}[]", "()()")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 _NUMERAL = re.compile(r"([-+]?)(\d+(?:\.\d*)?|\.\d+)(?:[eE]([-+]?\d{1,3}))?\s*(%?)", re.ASCII)
 _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:([ ,.'’_])\d{3})(?:\1\d{3})*(?![\d])", re.ASCII)
+_BYTES = re.compile(r"(.*?)(b|bytes?|[kmgt]i?b)", re.ASCII | re.IGNORECASE)
+_PREFIXES = "kmgt"  # each a thousand times the one before; 1024 times, with an i behind it
 _HIDDEN = re.compile(r"-\s*(∞|inf|infinity|oo)", re.IGNORECASE)
 
 
@@ -56,10 +58,14 @@ def read(text: str, unit: str = "", whole: bool = False) -> Answer:
     [0.54, 0.54, 0.54, 0.54, 1048576.0]
     >>> read("−1").value, read("√4/2").value, read("1,024", whole=True).value, read("two").state.value
     (-1.0, 1.0, 1024.0, 'unreadable')
+    >>> read("40 GB", unit="bytes").value, read("1.5 KiB", unit="bytes").value
+    (40000000000.0, 1536.0)
     """
     if len(text) > LONGEST * 4 or len(plain := _plain(text)) > LONGEST:
         return Answer(text[:LONGEST], State.UNREADABLE)
     text = text.strip()[:LONGEST]
+    if unit == "bytes" and (found := _BYTES.fullmatch(plain)):
+        return _bytes(text, found[1], found[2].lower(), whole)
     if unit and plain.endswith(unit):
         plain = plain.removesuffix(unit).rstrip()
     if not plain:
@@ -67,6 +73,16 @@ def read(text: str, unit: str = "", whole: bool = False) -> Answer:
     if _HIDDEN.fullmatch(plain):
         return Answer(text, State.NUMBER, -math.inf)
     return _numeral(text, _pointed(plain, whole)) or _worked(text, _pointed(plain, whole))
+
+
+def _bytes(text: str, number: str, unit: str, whole: bool) -> Answer:
+    """So many bytes, kB, MiB, …"""
+    times = (1024 if "i" in unit else 1000) ** (_PREFIXES.find(unit[0]) + 1)
+    answer = read(number, whole=whole and times == 1)
+    value = answer.value * times
+    if answer.state is not State.NUMBER or abs(value) > LARGEST:
+        return Answer(text, State.UNREADABLE)
+    return replace(answer, text=text, value=value, decimals=answer.decimals if times == 1 else None)
 
 
 def _plain(text: str) -> str:

@@ -135,6 +135,62 @@ def _quotient(p: Sequence[Interval]) -> Interval:
     return _divide(p[0], p[1])
 
 
+def _whole(a: Interval) -> Interval:
+    return Interval(float(math.floor(a.lo)), float(math.floor(a.hi)))
+
+
+def _remainder(items: Sequence[Interval]) -> Interval:
+    """What is left of the first, after the second went into it as often as it goes."""
+    return _minus(items[0], items[1] * _whole(_quotient(items)))
+
+
+def _with_a_bias(items: Sequence[Interval]) -> Interval:
+    """A matrix of so many rows, and one row more."""
+    return math.prod(items[1:], start=items[0] + ONE)
+
+
+def _triangle(a: Interval) -> Interval:
+    return a * (a + ONE) / Interval.point(2.0)
+
+
+def _raised(times: float) -> Make:
+    """A base to the power ``times`` i / d; of plain numbers only."""
+    return lambda p: Interval.point(math.pow(p[0].lo, times * p[1].lo / p[2].lo))
+
+
+def _degrees(a: Interval) -> Interval:
+    return a * Interval.point(math.pi / 180)
+
+
+def _apart(which: int, make: Callable[[int, Interval], Interval]) -> Make:
+    """What ``make`` makes of a line that is written otherwise than it is: the first, the next, the last."""
+
+    def of(items: Sequence[Interval]) -> Interval:
+        unit, lines = items[0].hi, _halves(items[1:])
+        wrong = [n for n, (there, true) in enumerate(lines) if not _agree(there, true, unit)]
+        return make(wrong[which], lines[wrong[which]][1])
+
+    return of
+
+
+def _agree(there: Interval, true: Interval, unit: float) -> bool:
+    return true.lo - unit <= there.hi and there.lo <= true.hi + unit
+
+
+def _line(n: int, true: Interval) -> Interval:
+    return Interval.point(n + 1.0)
+
+
+def _number(n: int, true: Interval) -> Interval:
+    return true
+
+
+def _copied(items: Sequence[Interval]) -> Interval:
+    """The number that stands in the first wrong line."""
+    line = _apart(0, _line)(items).lo
+    return items[int(line)]
+
+
 # What the parents are is said where it is not plain; "row" holds the first parent once more.
 STEPS: dict[str, Make] = {
     "given": lambda p: p[0],  # what is given follows from nothing: it is never asked
@@ -175,11 +231,30 @@ STEPS: dict[str, Make] = {
     "times and plus": lambda p: p[0] * p[1] + p[2],
     "sin": lambda p: _sine(p[0]),
     "cos": lambda p: _sine(p[0] + Interval.point(math.pi / 2)),
+    "sin, in degrees": lambda p: _sine(_degrees(p[0])),
+    "cos, in degrees": lambda p: _sine(_degrees(p[0]) + Interval.point(math.pi / 2)),
     "turned": lambda p: _minus(p[0] * p[2], p[1] * p[3]),  # x, y, cos, sin: x·cos − y·sin
+    "base to the 2i/d": _raised(2.0),  # base, i, d
+    "base to the i/d": _raised(1.0),
+    "base to the 4i/d": _raised(4.0),
+    "one later, divide": lambda p: _divide(p[0] + ONE, p[1]),
+    "divide, rounded down": lambda p: _whole(_quotient(p)),
+    "divide, rounded down, from 1": lambda p: _whole(_quotient(p)) + ONE,
+    "remainder": _remainder,
+    "product, with a bias": _with_a_bias,
+    "triangle": lambda p: _triangle(p[0]),  # 1 + 2 + … + n
+    "first wrong line": _apart(0, _line),  # of a worked sheet: its unit, what is written, what is right
+    "first number put right": _apart(0, _number),
+    "next wrong line": _apart(1, _line),
+    "next number put right": _apart(1, _number),
+    "last wrong line": _apart(-1, _line),
+    "last number put right": _apart(-1, _number),
+    "first wrong number": _copied,
 }
 
 # Of exact parents these make a number that a learner can write out whole, if it is short.
 EXACT = {
     "zero", "one", "hidden", "same", "negative", "total", "difference", "product", "divide", "mean", "dot",
-    "mean of squares", "times and plus", "turned",
+    "mean of squares", "times and plus", "turned", "base to the 2i/d", "divide, rounded down", "remainder",
+    "first wrong line",
 }  # fmt: skip

@@ -13,17 +13,24 @@ from riverhead.errors import InputError
 
 __all__ = ["WHERE", "Layout", "Pattern", "two"]
 
-_PATTERN = re.compile(r"([\w|]+)(?:@([*%=]))?(?:\[([^\]]*)\])?")
-_PLACES = {"i", "j", "J", ":", "seen"}
+_PATTERN = re.compile(r"([\w|]+)(?:@([*%=])|~(\w+))?(?:\[([^\]]*)\])?")
+_PLACES = {"i", "j", "J", "J before", ":", "seen"}
+
+# Heads cut out of rows or put together again by another order than row, head, column.
+ORDERS: dict[str, Callable[[int, int, int], tuple[int, int, int]]] = {
+    "flat": lambda head, i, j: (head, i, j),  # as a computer's memory lies, rows and heads not swapped
+    "dealt": lambda head, i, j: (i, j, head),  # column by column, to the heads in turn
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """Cells in terms of a cell at row ``i``, column ``j``: the first of ``grids`` that the sheet has.
 
-    An index is i, j, J for column j counted over all heads side by side, ``:`` for all, or ``seen`` for the
-    keys that query i may attend to. Of several heads it is that of the cell, or the kv head it reads; ``@*``
-    all of them, ``@%`` the kv head h mod G.
+    An index is i, j, J for column j counted over all heads side by side, J before for the same column of the
+    head before, ``:`` for all, or ``seen`` for the keys that query i may attend to. Of several heads it is
+    that of the cell, or the kv head it reads; ``@*`` all of them, ``@%`` the kv head h mod G. ``grid~flat``
+    and ``grid~dealt`` are one cell, as late in its grid as the cell in its own, in that order of `ORDERS`.
 
     >>> Pattern.parse("masked|scores[i, seen]")
     Pattern(grids=('masked', 'scores'), heads='=', at=('i', 'seen'))
@@ -37,12 +44,12 @@ class Pattern:
     def parse(cls, text: str) -> Pattern:
         """Read a pattern; raises `InputError`."""
         found = _PATTERN.fullmatch(text)
-        at = tuple(index.strip() for index in found[3].split(",")) if found and found[3] else ()
-        if found is None or not _PLACES.issuperset(at):
+        at = tuple(index.strip() for index in found[4].split(",")) if found and found[4] else ()
+        if found is None or not _PLACES.issuperset(at) or (found[3] or "flat") not in ORDERS:
             raise InputError(
                 f"{text[:60]!r} names no cells; write grid, grid[i, j], grid[:, j] or grid@*[i, seen]"
             )
-        return cls(tuple(found[1].split("|")), found[2] or "=", at)
+        return cls(tuple(found[1].split("|")), found[3] or found[2] or "=", at)
 
 
 class Layout:
@@ -79,6 +86,8 @@ class Layout:
         grid = next((name for name in pattern.grids if name in self.heads), None)
         if grid is None:
             return None
+        if pattern.heads in ORDERS:
+            return self._as_late(ORDERS[pattern.heads], grid, cell)
         found: list[str] = []
         for head in self._heads(pattern.heads, grid, cell.head or 0):
             places = self.cells.get((grid, head), {})
@@ -87,6 +96,16 @@ class Layout:
                 return None
             found += ids
         return found
+
+    def _as_late(
+        self, order: Callable[[int, int, int], tuple[int, int, int]], grid: str, cell: Cell
+    ) -> list[str] | None:
+        def ordered(name: str) -> list[str]:
+            cells = [c for (other, _), places in self.cells.items() if other == name for c in places.values()]
+            return [c.id for c in sorted(cells, key=lambda c: order(c.head or 0, *two(c.at)))]
+
+        mine, theirs = ordered(cell.grid), ordered(grid)
+        return [theirs[mine.index(cell.id)]] if len(mine) == len(theirs) else None
 
     def _heads(self, which: str, grid: str, head: int) -> list[int]:
         count = self.heads[grid]
@@ -102,7 +121,9 @@ class Layout:
         if len(size) != len(pattern):
             return ()
         seen = self._seen(cell.head or 0, i) if "seen" in pattern else None
-        fixed = {"i": i, "j": j, "J": (cell.head or 0) * self.size(cell)[1] + j}
+        width = self.size(cell)[1]
+        wide = (cell.head or 0) * width + j
+        fixed = {"i": i, "j": j, "J": wide, "J before": wide - width}
         axes: list[Iterable[int]] = []
         for index, count in zip(pattern, size, strict=True):
             every = seen if index == "seen" and seen is not None else range(count)
