@@ -8,7 +8,20 @@ from typing import Any
 
 __all__ = ["IN_A_MODEL", "NAMES"]
 
-MODULES = ("sums", "figures", "real", "projections", "spread", "mixtures", "real_values", "cost", "positions", "masks", "heads", "real_layer")
+MODULES = (
+    "sums",
+    "figures",
+    "real",
+    "projections",
+    "spread",
+    "mixtures",
+    "real_values",
+    "cost",
+    "positions",
+    "masks",
+    "heads",
+    "real_layer",
+)
 
 NAMES: dict[str, Callable[..., Any]] = {}
 IN_A_MODEL: dict[str, Callable[..., Any]] = {}  # these take the model first
