@@ -21,6 +21,8 @@ MODULES = (
     "masks",
     "heads",
     "real_layer",
+    "tiny",
+    "block",
 )
 
 NAMES: dict[str, Callable[..., Any]] = {}
