@@ -13,11 +13,11 @@ from riverhead.cost.parameters import block_matrices
 from riverhead.cost.sizes import sizes
 from riverhead.derivation import Derivation
 from riverhead.derivation import sections as blocks
-from riverhead.derivation.notation import Digits
+from riverhead.derivation.notation import Digits, vector
 from riverhead.derivation.sections import Sheet
 from riverhead.derivation.tokens import position
 from riverhead.numbers import Number, fixed, plain
-from riverhead.scene import Cell, Part, Table
+from riverhead.scene import Cell, Part, Table, Vector
 
 __all__ = ["NAMES"]
 
@@ -31,18 +31,17 @@ def _sheet(worked: Derivation, focus: str) -> Sheet:
 def rows_of_heads(worked: Derivation, focus: str) -> Table:
     """One token's row in every head, what comes of each, and the mean of them all."""
     sheet = _sheet(worked, focus)
-    named = {f"head {head}": head for head in sheet.heads}
     rows: list[tuple[Cell, ...]] = []
-    for name, head in named.items():
+    for head in sheet.heads:
         weights, out = sheet.row("weights", head), sheet.row("out", head)
-        rows.append((name, *sheet.numbers("weights", weights), _vector(out)))
+        rows.append((f"head {head}", *sheet.numbers("weights", weights), _vector(out)))
     mean = [worked[step].array[:, sheet.focus].mean(axis=0).tolist() for step in ("weights", "out")]
     rows.append(("their mean", *sheet.numbers("weights", mean[0]), _vector(mean[1])))
     return Table(("", *worked.given.answering, "out"), tuple(rows))
 
 
-def _vector(row: Sequence[float]) -> str:
-    return f"({', '.join(str(Digits().show('scores', value)) for value in row)})"
+def _vector(row: Sequence[float]) -> Vector:
+    return vector([Digits().show("scores", value) for value in row])
 
 
 def merged(worked: Derivation, focus: str) -> list[Part]:
@@ -62,7 +61,7 @@ def without(worked: Derivation, token: str, head: int) -> list[float]:
 def cut(x: Sequence[Sequence[float]], tokens: Sequence[str], n_heads: int) -> Table:
     """Each token's wide vector, and the part of it that each head gets."""
     parts = split(np.array(x, float), n_heads)  # (H, T, d)
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (token, _vector(row), *(_vector(part[n].tolist()) for part in parts))
         for n, (token, row) in enumerate(zip(tokens, x, strict=True))
     ]

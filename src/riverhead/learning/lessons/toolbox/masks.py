@@ -8,7 +8,7 @@ import numpy as np
 
 from riverhead.core import softmax
 from riverhead.derivation import Derivation, derive
-from riverhead.derivation.notation import Digits
+from riverhead.derivation.notation import Digits, vector
 from riverhead.derivation.sections import Sheet
 from riverhead.derivation.tokens import position
 from riverhead.scene import Cell, Matrix, Table, Word
@@ -37,7 +37,7 @@ def ways_to_hide(worked: Derivation, focus: str, key: str) -> Table:
     lines: list[tuple[Cell, ...]] = []
     for name, weights in rows.items():
         out = (weights @ worked["v"].array[0]).tolist()
-        blend = f"({', '.join(str(number) for number in sheet.numbers('out', out))})"
+        blend = vector(sheet.numbers("out", out))
         summed = sheet.digits.show("weights", float(weights.sum()))
         lines.append((name, *sheet.numbers("weights", weights.tolist()), summed, blend))
     columns = ("", *worked.given.answering, "sum", "blend")

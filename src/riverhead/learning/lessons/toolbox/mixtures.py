@@ -9,12 +9,12 @@ import numpy as np
 from riverhead.derivation import Derivation, before_and_after, board, derive
 from riverhead.derivation import destinations as two_ends
 from riverhead.derivation import sections as blocks
-from riverhead.derivation.notation import Digits, maths
+from riverhead.derivation.notation import Digits, maths, vector
 from riverhead.derivation.sections import Sheet
 from riverhead.derivation.steps import KINDS
 from riverhead.derivation.tokens import position
 from riverhead.numbers import Rounding, fixed
-from riverhead.scene import Cell, Fold, Matrix, Part, Plane, Table, Word
+from riverhead.scene import Cell, Fold, Matrix, Part, Plane, Table, Vector, Word
 
 __all__ = ["NAMES"]
 
@@ -54,20 +54,17 @@ def total(row: Sequence[float], decimals: int = 3) -> str:
     '0.065 + 0.539 = 0.604'
     """
     shown = [fixed(value, decimals) for value in row]
-    summed = fixed(sum(rounded([number.value for number in shown], decimals)), decimals)
+    summed = fixed(sum(rounded(row, decimals)), decimals)
     return f"{' + '.join(map(str, shown))} = {summed}"
 
 
 def blends(values: Sequence[Sequence[float]], rows: Mapping[str, Sequence[float]]) -> Table:
     """The same values blended by several rows of weights, each by its name."""
-    lines = tuple(
-        (
-            name,
-            *(_vector(each, "scores") for each in (row, (np.array(row) @ np.array(values, float)).tolist())),
-        )
-        for name, row in rows.items()
-    )
-    return Table(("row", "weights", "what comes out"), lines)
+    lines: list[tuple[Cell, ...]] = []
+    for name, row in rows.items():
+        blend: list[float] = (np.array(row) @ np.array(values, float)).tolist()
+        lines.append((name, _vector(row, "scores"), _vector(blend, "scores")))
+    return Table(("row", "weights", "what comes out"), tuple(lines))
 
 
 def printed(worked: Derivation, step: str) -> tuple[str, ...]:
@@ -91,8 +88,8 @@ def became(worked: Derivation, focus: str) -> Table:
     return Table(("", "hands over", "", "becomes"), tuple(rows), focus=at)
 
 
-def _vector(row: Sequence[float], step: str = "") -> str:
-    return f"({', '.join(str(Digits().show(step, value)) for value in row)})"
+def _vector(row: Sequence[float], step: str = "") -> Vector:
+    return vector([Digits().show(step, value) for value in row])
 
 
 def weight_grid(worked: Derivation, focus: str, head: int = 0) -> Matrix:
