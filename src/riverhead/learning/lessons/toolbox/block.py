@@ -23,15 +23,17 @@ if TYPE_CHECKING:
 __all__ = ["IN_A_MODEL", "NAMES"]
 
 
-def normed_by_hand(x: Sequence[float]) -> Table:
-    """A layer norm and an RMS norm of one vector, without gain and shift."""
+def normed_by_hand(x: Sequence[float], gain: Sequence[float], shift: Sequence[float]) -> Table:
+    """An RMS norm and a layer norm of one vector; the latter with its gain and shift, too."""
     row = np.array(x, float)
+    learned = layer_norm(row, np.array(gain, float), np.array(shift, float), 0.0)
     layer, rms = layer_norm(row, None, None, 0.0), rms_norm(row, None, 0.0)
     rows = [
         ("x", *x),
         ("x − mean", *centred(x)),
         ("(x − mean)/deviation", *layer.tolist()),
-        ("x/root mean square", *rms.tolist()),
+        ("γ times that + β: layer norm", *learned.tolist()),
+        ("x/root mean square: RMS norm", *rms.tolist()),
     ]
     return table(["", *(str(at) for at in range(1, len(x) + 1))], rows)
 
@@ -58,15 +60,16 @@ def block_shapes(T: int, d_model: int, H: int, G: int, d_k: int, d_ff: int, n_vo
     hidden = x @ np.ones((d_model, d_ff))
     rows = (
         ("x", "T × d_model", x, "a row a token"),
-        ("q", "H × T × d_k", attended.q, "norm(x) W_q, cut into heads"),
-        ("k", "G × T × d_k", attended.k, "norm(x) W_k"),
-        ("v", "G × T × d_v", attended.v, "norm(x) W_v; d_v = d_k here"),
+        ("x W_q", "T × H·d_k", x @ W_q, "x normed, here and below"),
+        ("x W_k, x W_v", "T × G·d_k", x @ W_kv, "d_v = d_k here"),
+        ("q", "H × T × d_k", attended.q, "cut into heads"),
+        ("k, v", "G × T × d_k", attended.k, "cut into kv heads"),
         ("scores", "H × T × T", attended.attention.scores, "q·k/√d_k, later tokens hidden"),
         ("weights", "H × T × T", attended.attention.weights, "softmax of each row"),
         ("out", "H × T × d_v", attended.attention.out, "weights times v"),
         ("side by side", "T × H·d_v", merge(attended.attention.out), "the heads of each token"),
         ("attention", "T × d_model", attended.y, "times W_o; added to x"),
-        ("hidden", "T × d_ff", hidden, "norm(x) W_up, then the activation"),
+        ("hidden", "T × d_ff", hidden, "times W_up, then the activation"),
         ("feed-forward", "T × d_model", hidden @ np.ones((d_ff, d_model)), "times W_down; added to x"),
         ("logits", "T × n_vocab", x @ np.ones((d_model, n_vocab)), "after the last block"),
     )
