@@ -18,7 +18,7 @@ SENTENCE_END = re.compile(
 )
 SPACE = re.compile(r"\s")
 MOST_HELD = 2_000  # characters; a sentence that is longer is given out in pieces
-SHARE = 32  # at most a part in so many of the text is new when it is checked again: linear in all
+SHARE = 16  # at most a part in so many of the text is new when it is checked again: linear in all
 
 
 class Sums:

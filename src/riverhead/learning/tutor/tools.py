@@ -13,6 +13,7 @@ from riverhead.learning.tutor.arguments import MOST_TOKENS, MOST_WIDE, count, nu
 from riverhead.numbers import significant
 
 if TYPE_CHECKING:
+    from riverhead.derivation import Derivation
     from riverhead.learning.tutor.at_hand import AtHand
 
 __all__ = ["Result", "schemas", "use"]
@@ -142,7 +143,7 @@ def _derive(given: Mapping[str, Any], at_hand: AtHand) -> Any:
         operands["tokens"] = [words(f"tokens[{n}]", word, 40) for n, word in enumerate(given["tokens"])]
     causal = given.get("causal", False)
     if not isinstance(causal, bool):
-        raise InputError(f"causal is {str(causal)[:40]!r}; it takes true or false")
+        raise InputError(f"causal is {str(causal)[:40]}; it takes true or false")
     worked = derive(**operands, causal=causal)
     return {step: _rounded(worked[step].values[0]) for step in (worked.exponents, "weights", "out")}
 
@@ -161,21 +162,27 @@ def _cell(given: Mapping[str, Any], at_hand: AtHand) -> Any:
         raise InputError(f"there is no step {step!r}; there are {', '.join(worked.names)}")
     names = worked.given.answering if step in ("k", "v") else worked.given.asking
     row = position(names, words("row", given["row"], 200), "row")
-    column = _column(step, given.get("column"), worked.given.answering)
+    column = _column(worked, step, given.get("column"))
     head = count("head", given.get("head", 0), MOST_SIZE, least=0)
     made = str(worked.arithmetic(step, row, column, head))
     return {"arithmetic": made, "exact": _rounded(worked[step].values[head][row][column])}
 
 
-def _column(step: str, column: Any, keys: tuple[str, ...]) -> int:
+def _column(worked: Derivation, step: str, column: Any) -> int:
     """A key's word for the steps that have a column for each key, else a component, from 1."""
     from riverhead.derivation.tokens import position
 
     if step == "sum":
         return 0
-    if step in ("q", "k", "v", "out"):
-        return count("column", column, MOST_SIZE) - 1
-    return position(keys, words("column", column, 200), "column")
+    if column is None:
+        raise InputError(f"column is missing; {step} has one for each {COLUMNS[step in COMPONENTS]}")
+    if step in COMPONENTS:
+        return count("column", column, len(worked[step].values[0][0])) - 1
+    return position(worked.given.answering, words("column", column, 200), "column")
+
+
+COMPONENTS = ("q", "k", "v", "out")
+COLUMNS = {True: "component, from 1", False: "word"}
 
 
 def _softmax(given: Mapping[str, Any], at_hand: AtHand) -> Any:
