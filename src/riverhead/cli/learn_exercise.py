@@ -72,10 +72,13 @@ def exercise(
     if listed:
         return _list(out)
     found, why = _found(which)
-    if answers is not None and hint is None and not solution:
-        return _grade(found, _read(answers), out)
-    if hint is not None or solution:
-        return _hint(found, 5 if solution else hint, cell, _read(answers) if answers else {}, out)
+    if solution:
+        return _solve(found, out)
+    written = {} if answers is None else _read(answers)
+    if hint is not None:
+        return _hint(found, hint, cell, written, out)
+    if answers is not None:
+        return _grade(found, written, out)
     if is_terminal() and out.at_once and not was_given("format"):
         from riverhead.cli.learn_data import opened
         from riverhead.cli.learn_work import work
@@ -97,8 +100,8 @@ def _refuse_what_would_be_ignored(which: str | None, listed: bool, asked: dict[s
     given = [name for name, value in asked.items() if value]
     if listed and (given or which):
         raise click.UsageError("--list stands alone")
-    if asked["hint"] and asked["solution"]:
-        raise click.UsageError("--hint and --solution cannot both be met: --hint 5 is the solution")
+    if asked["solution"] and len(given) > 1:
+        raise click.UsageError("--solution stands alone: it has every number")
     if asked["cell"] and not asked["hint"]:
         raise click.UsageError("--cell says which cell a hint is for: give --hint as well")
     if given and (which is None or which.rpartition("-")[0] == ""):
@@ -175,15 +178,25 @@ def _grade(found: Exercise, answers: dict[str, str], out: Output) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _hint(found: Exercise, level: int | None, cell: str | None, answers: dict[str, str], out: Output) -> None:
+def _hint(found: Exercise, level: int, cell: str | None, answers: dict[str, str], out: Output) -> None:
     from riverhead.cli.learn_work import told
     from riverhead.learning.exercises.hints import hints
     from riverhead.scene import Scene
 
-    given = hints(found, answers, cell)[(level or 1) - 1]
-    scene = Scene(found.title, told(given))
-    data = {"id": found.id, "level": given.level, "title": given.title, "text": str(Scene("", given.parts))}
-    out.page("hint", scene, data)
+    given = hints(found, answers, cell)[level - 1]
+    text = str(Scene("", given.parts)).strip()
+    data = {"id": found.id, "level": given.level, "title": given.title, "text": text}
+    out.page("hint", Scene(found.title, told(given)), data)
+    out.close()
+
+
+def _solve(found: Exercise, out: Output) -> None:
+    from riverhead.checking.answers import solved
+    from riverhead.learning.exercises.solution import solution
+    from riverhead.scene import Scene
+
+    scene = Scene(found.title, (*found.task, *solution(found)))
+    out.page("solution", scene, {"id": found.id, "answers": solved(found.sheet), "text": str(scene)})
     out.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,8 +13,9 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
 from prompt_toolkit.output.defaults import create_output
+from prompt_toolkit.styles import Style
 
-from riverhead.cli.learn_sheet import Piece, sheet
+from riverhead.cli.learn_sheet import ROLES, Piece, sheet
 from riverhead.learning.exercises.exercise import asked_as
 from riverhead.learning.exercises.layout import blocks, moved
 from riverhead.render.letters import isolate, visible
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "fill"]
 
-Asked = Literal["check", "hint", "task"]
+Asked = Literal["check", "hint", "leave", "task"]
 
 KEYS = "arrows move · Enter next · ? hint · F2 task · Ctrl-D checks · Ctrl-C leaves"
 
@@ -37,7 +39,11 @@ def fill(attempt: Attempt, at: str | None = None, **ends: Any) -> tuple[Asked, s
     ``ends`` are prompt_toolkit's ``input`` and ``output``, for who has others than the terminal's.
     Raises `KeyboardInterrupt` on Ctrl-C.
     """
-    found: tuple[Asked, str] = Grid(attempt, at).application(**ends).run()
+    grid = Grid(attempt, at)
+    try:
+        found: tuple[Asked, str] = grid.application(**ends).run()
+    except EOFError:  # the terminal has gone
+        return "leave", grid.at
     return found
 
 
@@ -60,7 +66,12 @@ class Grid:
             output = create_output()
             output.enable_cpr = False  # type: ignore[attr-defined]  # nothing here needs to ask where it stands
         return Application(
-            Layout(layout), key_bindings=self.keys(), erase_when_done=True, input=input, output=output
+            Layout(layout),
+            style=Style([(role, shown) for role, (shown, _) in ROLES.items() if role]),
+            key_bindings=self.keys(),
+            erase_when_done=True,
+            input=input,
+            output=output,
         )
 
     # keys
@@ -138,16 +149,21 @@ class Grid:
     def sheet(self) -> StyleAndTextTuples:
         """Every cell, in its line."""
         lines, _ = self.drawn()
-        return [piece for line in lines for piece in (*line, ("", "\n"))]
+        return [(f"class:{role}", text) for line in lines for role, text in (*line, ("", "\n"))]
 
     def drawn(self) -> tuple[list[list[Piece]], tuple[int, int]]:
         """The lines in the window as wide as it is, and where one is."""
-        width = get_app().output.get_size().columns
-        return sheet(self.attempt, self.blocks, self.at, width)
+        return sheet(self.attempt, self.blocks, self.at, _width())
 
     def told(self) -> StyleAndTextTuples:
         """The cell one is at in words, how its number is wanted, and the keys."""
         of = self.attempt.exercise.sheet
         cell = of[self.at]
         form = f": {cell.unit}{', ' * bool(cell.unit)}{asked_as(of, cell)}\n"
-        return [("bold", isolate(visible(cell.name))), ("", form), ("fg:ansibrightblack", KEYS)]
+        keys = "\n".join(textwrap.wrap(KEYS, _width()))
+        return [("class:head", isolate(visible(cell.name))), ("", form), ("class:keys", keys)]
+
+
+def _width() -> int:
+    """How wide the window is now."""
+    return get_app().output.get_size().columns

@@ -27,7 +27,8 @@ def by_line(attempt: Attempt, screen: Screen, at: str | None = None) -> tuple[st
     """
     lines = _open_lines(attempt)
     place = next(((n, cells.index(at)) for n, cells in enumerate(lines) if at in cells), (0, 0))
-    screen.show(Text((COMMANDS,), "note"))
+    if at is None:
+        screen.show(Text((COMMANDS,), "note"))
     while place[0] < len(lines):
         cells = lines[place[0]][place[1] :]
         typed = screen.ask(_prompt(attempt, cells))

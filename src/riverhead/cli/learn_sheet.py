@@ -1,4 +1,4 @@
-"""The cells of an attempt as lines of styled pieces: what is open, what is right, where one is."""
+"""The cells of an attempt as lines of pieces, each in its role: open, right, wrong, where one is."""
 
 from __future__ import annotations
 
@@ -15,19 +15,28 @@ if TYPE_CHECKING:
     from riverhead.learning.exercises.attempt import Attempt
     from riverhead.learning.exercises.layout import Block, Line
 
-__all__ = ["Piece", "sheet"]
+__all__ = ["ROLES", "Piece", "sheet"]
 
-Piece = tuple[str, str]  # a style of prompt_toolkit, and what is written in it
+Piece = tuple[str, str]  # a role of `ROLES`, and what is written in it
 
 INDENT, NARROWEST, GAP = 2, 6, 2  # characters before a line, of a cell, between two
 WIDEST_LABEL = 32
-HERE, WRONG = "reverse", "fg:ansired"
-STYLES = {
-    None: "",
-    Marked.BLANK: "",
-    Marked.RIGHT: "fg:ansigreen",
-    Marked.FOLLOWS: "fg:ansiyellow",
+ROLES = {  # how prompt_toolkit, and how rich, is to show each
+    "": ("", ""),
+    "head": ("bold", "bold"),
+    "here": ("reverse", "reverse"),
+    "empty": ("ansibrightblack", "dim"),
+    "keys": ("ansibrightblack", "dim"),
+    "right": ("ansigreen", "green"),
+    "wrong": ("ansired", "red"),
 }
+MARKS = {  # what was checked: its role, and the sign behind it, for who sees no colours
+    None: ("", ""),
+    Marked.BLANK: ("", ""),
+    Marked.RIGHT: ("right", " ✓"),
+    Marked.FOLLOWS: ("right", " ✓"),
+}
+WRONG = ("wrong", " ✗")
 
 
 def sheet(
@@ -46,7 +55,7 @@ def sheet(
         for columns in _groups(wide, width - INDENT - label):
             if block.columns:
                 heads = (_fit(block.columns[n], wide[n]) for n in columns)
-                lines.append([("bold", " " * (INDENT + label) + "".join(" " * GAP + head for head in heads))])
+                lines.append([("head", " " * (INDENT + label) + "".join(" " * GAP + head for head in heads))])
             for line in block.lines:
                 cells = [(cell, wide[n]) for n, cell in enumerate(line.cells) if n in columns]
                 if any(cell.id == at for cell, _ in cells):
@@ -62,13 +71,19 @@ def _line(
     yield "", " " * INDENT + _fit(line.label, label)
     for cell, width in cells:
         yield "", " " * GAP
-        text = attempt.answers.get(cell.id, "")
+        role, text = _written(attempt, cell)
         if cell.id == at:
-            yield HERE, _fit(text, width)
+            yield "here", _fit(text, width)
         elif not text:
-            yield "fg:ansibrightblack", _fit("_" * NARROWEST, width)
+            yield "empty", _fit("_" * NARROWEST, width)
         else:
-            yield STYLES.get(attempt.marked(cell.id), WRONG), _fit(text, width)
+            yield role, _fit(text, width)
+
+
+def _written(attempt: Attempt, cell: Cell) -> Piece:
+    """What stands in a cell, marked where it was checked."""
+    role, sign = MARKS.get(attempt.marked(cell.id), WRONG)
+    return role, attempt.answers.get(cell.id, "") + sign
 
 
 def _before(cells: Sequence[tuple[Cell, int]], at: str) -> int:
@@ -82,7 +97,7 @@ def _widths(attempt: Attempt, block: Block) -> list[int]:
     found = [max(NARROWEST, cell_len(_shown(head))) for head in block.columns] or [NARROWEST]
     for line in block.lines:
         for n, cell in enumerate(line.cells):
-            found[n] = max(found[n], cell_len(_shown(attempt.answers.get(cell.id, ""))))
+            found[n] = max(found[n], cell_len(_shown(_written(attempt, cell)[1])))
     return found
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from riverhead.cli.learn_data import keeping
+from riverhead.cli.learn_sheet import ROLES, sheet
 from riverhead.cli.screen import Screen
 from riverhead.learning.exercises import Exercise
 from riverhead.learning.exercises.attempt import Attempt
-from riverhead.learning.exercises.hints import Hint, hints
+from riverhead.learning.exercises.hints import Hint
+from riverhead.learning.exercises.layout import blocks
+from riverhead.learning.exercises.solution import solution
 from riverhead.scene import Part, Text
 
 if TYPE_CHECKING:
@@ -59,7 +63,7 @@ def told(hint: Hint) -> tuple[Part, ...]:
 def _tries(attempt: Attempt, screen: Screen, lines: bool) -> None:
     """Fill in and check, until all is right, the solution is wanted, or nobody goes on."""
     at: str | None = None
-    while not attempt.solved:
+    while True:
         asked, at = _filled(attempt, screen, lines, at)
         if asked == "leave":
             return
@@ -69,12 +73,10 @@ def _tries(attempt: Attempt, screen: Screen, lines: bool) -> None:
             screen.show(*attempt.exercise.task)
         elif not any(attempt.answers.values()):
             screen.show(Text(("Nothing is written yet.",), "note"))
+        elif _checked(attempt, screen):
+            return
         else:
-            screen.show(*attempt.check().scene(reveal=False).parts)
             at = None
-            if not attempt.solved and not _goes_on(attempt, screen):
-                return
-    _solution(attempt, screen)
 
 
 def _filled(attempt: Attempt, screen: Screen, lines: bool, at: str | None) -> tuple[str, str]:
@@ -90,18 +92,19 @@ def _filled(attempt: Attempt, screen: Screen, lines: bool, at: str | None) -> tu
     return asked
 
 
-def _goes_on(attempt: Attempt, screen: Screen) -> bool:
-    """Whether to try the cells again that were not right; the solution is shown where that is chosen."""
-    typed = screen.ask("Enter: the open cells again · s the solution · q leaves")
-    typed = "q" if typed is None else typed.lower()
+def _checked(attempt: Attempt, screen: Screen) -> bool:
+    """Grade what was written and say what came of it; return whether the work ends here."""
+    report = attempt.check()
+    if attempt.solved:
+        width = shutil.get_terminal_size().columns
+        lines, _ = sheet(attempt, blocks(attempt.exercise.sheet), "", width)
+        screen.draw([[(text, ROLES[role][1]) for role, text in line] for line in lines])
+    screen.show(*report.scene(reveal=False).parts)
+    typed: str | None = "s"
+    if not attempt.solved:
+        typed = screen.ask("Enter: the open cells again · s the solution · q leaves")
+        if typed == "s":
+            attempt.give_up()
     if typed == "s":
-        attempt.give_up()
-        _solution(attempt, screen)
-    return typed not in ("s", "q")
-
-
-def _solution(attempt: Attempt, screen: Screen) -> None:
-    """Every hint, from which step it is to the numbers."""
-    screen.show(Text(("All hints, to the solution",), "heading"))
-    for hint in hints(attempt.exercise, attempt.answers):
-        screen.show(*told(hint))
+        screen.show(Text(("How every number comes about",), "heading"), *solution(attempt.exercise))
+    return typed in ("s", "q", None)

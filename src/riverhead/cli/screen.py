@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from riverhead.cli.output import console_here
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.text import Text as Line
 
     from riverhead.scene import Part
@@ -33,6 +34,7 @@ class Screen:
         """``heed`` is given what is typed between two screenfuls."""
         self._heed = heed
         self._used = 0  # rows since something was typed
+        self._begun = False
 
     def show(self, *parts: Part, title: str = "") -> None:
         """Show parts; where they fill the window, wait for Enter before what would push them out."""
@@ -40,19 +42,18 @@ class Screen:
         from riverhead.scene import Scene
 
         console = console_here()
-        lines = terminal.lines(Scene(title, parts), console)
-        if self._used and lines:
-            lines.insert(0, type(lines[0])())
-        while lines:
-            rows = max(shutil.get_terminal_size().lines - 2, FEWEST_ROWS)  # the last two: a line, a prompt
-            fits = len(lines) if len(lines) <= rows - self._used else _cut(lines, rows - self._used, rows)
-            for line in lines[:fits]:
-                console.print(line, soft_wrap=True, highlight=False)
-            self._used += fits
-            lines = lines[fits:]
-            if lines:
-                self._heed(self.ask("Enter: more"))
-                lines = list(dropwhile(_empty, lines))
+        self._print(terminal.lines(Scene(title, parts), console), console)
+
+    def draw(self, lines: Sequence[Sequence[tuple[str, str]]]) -> None:
+        """Show lines of pieces: what is written, and in which style of rich."""
+        from rich.text import Text as Line
+
+        from riverhead.render import terminal
+
+        console = console_here()
+        spell = terminal.Terminal(console).spell
+        drawn = [Line.assemble(*((spell(text), style) for text, style in line)) for line in lines]
+        self._print(drawn, console)
 
     def turn(self) -> None:
         """Count rows anew: all that is there was seen."""
@@ -77,8 +78,23 @@ class Screen:
             return None
         return typed.decode("utf-8", "replace").strip()
 
+    def _print(self, lines: list[Line], console: Console) -> None:
+        if self._begun and lines:
+            lines.insert(0, type(lines[0])())
+        self._begun = True
+        while lines:
+            rows = max(shutil.get_terminal_size().lines - 2, FEWEST_ROWS)  # the last two: a line, a prompt
+            fits = len(lines) if len(lines) <= rows - self._used else _cut(lines, rows - self._used, rows)
+            for line in lines[:fits]:
+                console.print(line, soft_wrap=True, highlight=False)
+            self._used += fits
+            lines = lines[fits:]
+            if lines:
+                self._heed(self.ask("Enter: more"))
+                lines = list(dropwhile(_empty, lines))
 
-def _cut(lines: list[Line], room: int, rows: int) -> int:
+
+def _cut(lines: Sequence[Line], room: int, rows: int) -> int:
     """How many of ``lines`` to show in ``room`` rows: up to an empty line, where one stands well down."""
     if room <= rows // 3:  # what little would fit goes with the rest
         return 0
