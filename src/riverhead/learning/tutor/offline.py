@@ -15,7 +15,6 @@ from riverhead.scene import Part, Scene, Text
 
 __all__ = ["MOST_LETTERS", "Answer", "AtHand", "answer"]
 
-SCHEMA = "riverhead.ask/1"
 MOST_LETTERS = 4_000  # of a question
 UNKNOWN = "I don't know: no passage of the six lessons answers that, and it names no number I could work out."
 
@@ -34,13 +33,12 @@ class Answer(Displayable):
         return Scene(self.question, self.parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data under the schema ``riverhead.ask/1``."""
+        """Return plain data, ready for JSON."""
         passages = [
             {"lesson": hit.passage.lesson, "section": hit.passage.id, "title": hit.passage.title}
             for hit in self.passages
         ]
         return {
-            "schema": SCHEMA,
             "question": self.question,
             "kind": self.kind,
             "answer": str(Scene("", self.parts)).strip("\n"),
