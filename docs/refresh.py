@@ -14,11 +14,13 @@ import shlex
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 RIVERHEAD = str(Path(sysconfig.get_path("scripts")) / "riverhead")
-ENVIRONMENT = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
+DATA = tempfile.TemporaryDirectory(prefix="riverhead-")  # a newcomer's, with no progress in it
+ENVIRONMENT = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "RIVERHEAD_DATA": DATA.name}
 
 
 def printed(console: re.Match[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,9 +19,14 @@ if TYPE_CHECKING:
     from riverhead.transformer import Model
 
 
-def pytest_configure() -> None:
-    """Hear Ctrl-C, which a background job ignores and hands on; have the oracles that are required."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Hear Ctrl-C, which a background job ignores and hands on; keep data apart; have the oracles required."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    data = tempfile.TemporaryDirectory(prefix="riverhead-")  # nobody's own progress is touched
+    os.environ["RIVERHEAD_DATA"] = data.name
+    config.add_cleanup(data.cleanup)
+    for name in ("RIVERHEAD_LLM_URL", "RIVERHEAD_LLM_MODEL", "RIVERHEAD_LLM_KEY"):
+        os.environ.pop(name, None)
     if os.environ.get("RIVERHEAD_REQUIRE_ORACLES") == "1":
         missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
         if missing:

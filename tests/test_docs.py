@@ -72,7 +72,9 @@ def consoles() -> list[tuple[str, str, str]]:
 
 @pytest.mark.model
 @pytest.mark.parametrize(("page", "command", "output"), consoles(), ids=lambda value: value[:50])
-def test_consoles_print_what_they_say(page: str, command: str, output: str, smollm2_folder: Path) -> None:
+def test_consoles_print_what_they_say(
+    page: str, command: str, output: str, smollm2_folder: Path, tmp_path: Path
+) -> None:
     words = shlex.split(command)
     assert words[0] == "riverhead", f"{page}: only riverhead's own output is promised"
     ran = subprocess.run(
@@ -80,7 +82,13 @@ def test_consoles_print_what_they_say(page: str, command: str, output: str, smol
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "RIVERHEAD_OFFLINE": "1"},
+        env={
+            **os.environ,
+            "COLUMNS": "80",
+            "NO_COLOR": "1",
+            "RIVERHEAD_OFFLINE": "1",
+            "RIVERHEAD_DATA": str(tmp_path),
+        },
     )
     assert ran.returncode in (0, 1), ran.stderr
     assert ran.stdout.rstrip() == output.rstrip()

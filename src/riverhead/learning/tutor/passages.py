@@ -7,13 +7,13 @@ import re
 import sqlite3
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from riverhead.learning.lessons import Bench, lessons
+from riverhead.learning.lessons import Bench, Section, lessons
 
 __all__ = ["Hit", "Library", "Passage", "library"]
 
@@ -99,12 +99,17 @@ class Library:
 @cache
 def library() -> Library:
     """Return the lessons' own library; its numbers are computed, no model is opened."""
-    bench = Bench()
+    bench, more = Bench(), _table("asked.toml")
     return Library(
-        Passage(each.number, section.id, section.title, section.asked, bench.prose(section))
+        Passage(each.number, section.id, section.title, _asked(section, more), bench.prose(section))
         for each in lessons()
         for section in each.sections
     )
+
+
+def _asked(section: Section, more: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The questions in the lesson itself, and those that were gathered besides."""
+    return (*section.asked, *more.get(section.id, ()))
 
 
 def _terms(question: str) -> list[str]:
@@ -125,8 +130,12 @@ def _said(text: str) -> str:
     return " ".join([text, *meant])
 
 
+def _table(name: str) -> dict[str, Any]:
+    return tomllib.loads((files("riverhead.learning.tutor") / name).read_text("utf-8"))
+
+
 @cache
 def _vocabulary() -> Mapping[str, Any]:
     """The words that tell nothing (``stop``), and everyday words by the term they stand for (``meant``)."""
-    raw = tomllib.loads((files("riverhead.learning.tutor") / "words.toml").read_text("utf-8"))
+    raw = _table("words.toml")
     return {"stop": frozenset(raw["stop"].split()), "meant": raw["meant"]}
