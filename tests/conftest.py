@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hear Ctrl-C, which a background job ignores and hands on; keep data apart; have the oracles required."""
+    """Hear Ctrl-C, which a background job ignores; keep data apart; have the oracles that are required."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     data = tempfile.TemporaryDirectory(prefix="riverhead-")  # nobody's own progress is touched
     os.environ["RIVERHEAD_DATA"] = data.name
