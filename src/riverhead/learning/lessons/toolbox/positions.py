@@ -10,10 +10,11 @@ import numpy as np
 
 from riverhead.core import alibi_bias, alibi_slopes, attention, rope, sinusoidal
 from riverhead.derivation import Derivation
+from riverhead.derivation.notation import vector
 from riverhead.derivation.tokens import position as place_of
 from riverhead.learning.lessons.toolbox.figures import table
 from riverhead.numbers import fixed
-from riverhead.scene import Bar, Part, Table
+from riverhead.scene import Bar, Line, Lines, Part, Table
 
 if TYPE_CHECKING:
     from riverhead.transformer import Model
@@ -56,11 +57,18 @@ def alike(places: Sequence[int], width: int) -> Table:
     return table(["position", "· position 0", ""], cells, f"d_model = {width}")
 
 
-def turned(vector: list[float], position: int, base: float = 10_000.0) -> list[float]:
+def turned(x: list[float], position: int, base: float = 10_000.0) -> list[float]:
     """Return a query or a key turned by its position, neighbours being a pair."""
-    arrow = np.array([vector], float)
+    arrow = np.array([x], float)
     found: list[float] = rope(arrow, offset=position, base=base, pairs="interleaved")[0].tolist()
     return found
+
+
+def turning(x: list[float], n: int) -> Lines:
+    """A query of two numbers at positions 0 to n − 1, as arrows."""
+    ends = (turned(x, at) for at in range(n))
+    drawn = tuple(Line(f"position {at}", ((0.0, 0.0), (end[0], end[1]))) for at, end in enumerate(ends))
+    return Lines(drawn, "first component", "second component")
 
 
 def turned_dots(q: list[float], k: list[float], places: Sequence[Sequence[int]]) -> Table:
@@ -68,7 +76,16 @@ def turned_dots(q: list[float], k: list[float], places: Sequence[Sequence[int]])
     rows = []
     for m, n in places:
         q_m, k_n = turned(q, m), turned(k, n)
-        rows.append((str(m), str(n), m - n, _vector(q_m), _vector(k_n), float(np.dot(q_m, k_n))))
+        rows.append(
+            (
+                str(m),
+                str(n),
+                m - n,
+                vector(list(map(fixed, q_m))),
+                vector(list(map(fixed, k_n))),
+                float(np.dot(q_m, k_n)),
+            )
+        )
     return table(["query at m", "key at n", "m − n", "q turned", "k turned", "q·k"], rows)
 
 
@@ -101,10 +118,6 @@ def slopes(n_heads: int) -> list[float]:
     return found
 
 
-def _vector(numbers: list[float]) -> str:
-    return f"({', '.join(fixed(number).text for number in numbers)})"
-
-
 def real_habit(model: Model, head: str, n: int) -> list[Part]:
     """What a head gives in plain text to the token one place back, and so on to ``n``: mean weights."""
     from riverhead.inspection.habit import BY_PLACE, habit_of, silent
@@ -130,6 +143,7 @@ NAMES = {
     "slopes": slopes,
     "turned": turned,
     "turned_dots": turned_dots,
+    "turning": turning,
     "with_alibi": with_alibi,
 }
 IN_A_MODEL = {"real_habit": real_habit}

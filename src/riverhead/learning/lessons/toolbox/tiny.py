@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from riverhead.core import MultiHead, softmax
+from riverhead.derivation.notation import vector
 from riverhead.learning.lessons.toolbox.figures import table
 from riverhead.numbers import fixed, plain
-from riverhead.scene import Cell, Table
+from riverhead.scene import Cell, Row, Table, Vector
 from riverhead.transformer.steps import ACTIVATIONS, rms_norm
 
-__all__ = ["NAMES", "Steps", "steps"]
+__all__ = ["NAMES", "Steps", "steps", "typeset"]
 
 Given = Mapping[str, Any]  # words with their vectors, and the matrices of a block, by name
 
@@ -82,7 +83,9 @@ def _relu(x: Any) -> Any:
 
 def by_hand(run: Steps) -> Table:
     """Each step of a block, a column a token."""
-    rows = ((words, *map(_vector, getattr(run, name))) for name, words in STEPS.items())
+    rows: list[tuple[Cell, ...]] = [
+        (words, *map(typeset, getattr(run, name))) for name, words in STEPS.items()
+    ]
     return Table(("", *run.tokens), tuple(rows))
 
 
@@ -104,32 +107,32 @@ STEPS = {
 
 def matrices(model: Given) -> Table:
     """The matrices of a tiny model, each by its rows."""
-    rows = ((name, " ".join(map(_vector, model[name]))) for name in (*HEADS, "W_up", "W_down"))
+    rows = ((name, Row(tuple(map(typeset, model[name])))) for name in (*HEADS, "W_up", "W_down"))
     return Table(("", "its rows, one after the other"), tuple(rows))
 
 
 def vocabulary(model: Given) -> Table:
     """Each word of a tiny model, its id and its vector."""
-    rows = ((str(at), word, _vector(vector)) for at, (word, vector) in enumerate(model["words"].items()))
+    rows = ((str(at), word, typeset(row)) for at, (word, row) in enumerate(model["words"].items()))
     return Table(("id", "word", "its row of the embedding"), tuple(rows))
 
 
-def neurons(model: Given, vector: Sequence[float]) -> Table:
+def neurons(model: Given, x: Sequence[float]) -> Table:
     """A feed-forward worked unit by unit: what each asks of a vector, how far it answers, what it adds."""
     W_up, W_down = (np.array(model[name], float) for name in ("W_up", "W_down"))
-    sums = np.array(vector, float) @ W_up
+    sums = np.array(x, float) @ W_up
     opened = _relu(sums)
     rows: list[tuple[Cell | float, ...]] = [
         (
             f"unit {at + 1}",
-            _vector(W_up[:, at]),
+            typeset(W_up[:, at]),
             float(sums[at]),
             float(opened[at]),
-            _vector(opened[at] * W_down[at]),
+            typeset(opened[at] * W_down[at]),
         )
         for at in range(len(sums))
     ]
-    rows.append(("together", None, None, None, _vector(opened @ W_down)))
+    rows.append(("together", None, None, None, typeset(opened @ W_down)))
     return table(["", "its column of W_up", "sum", "ReLU", "ReLU · its row of W_down"], rows)
 
 
@@ -169,9 +172,9 @@ def deeper(model: Given, text: str, n_blocks: Sequence[int]) -> Table:
     return Table((f"odds after {text}; blocks:", *map(str, n_blocks)), tuple(rows))
 
 
-def _vector(numbers: Any) -> str:
-    shown = (plain(n) if round(n, 3) == n else fixed(n) for n in map(float, numbers))
-    return f"({', '.join(number.text for number in shown)})"
+def typeset(numbers: Any) -> Vector:
+    """Return a vector as it is typeset: its numbers whole or short as they are, else with three decimals."""
+    return vector([plain(n) if round(n, 3) == n else fixed(n) for n in map(float, numbers)])
 
 
 NAMES = {
