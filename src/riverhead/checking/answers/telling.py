@@ -10,14 +10,21 @@ from riverhead.checking.answers.wiring import Layout
 from riverhead.checking.answers.working import Working, right
 from riverhead.errors import InputError
 from riverhead.numbers import fixed
+from riverhead.numbers.shown import MINUS
 
 __all__ = ["mistaken", "shown", "solved"]
 
 
 def shown(cell: Cell, value: float) -> str:
-    """Return a number as it is written into ``cell``, at the decimals asked for."""
+    """Return a number as it is written into ``cell``, at the decimals asked for; thousands stand apart.
+
+    >>> shown(Cell("weights", (0, 1), 0.538776), 0.538776), shown(Cell("n", (), 4e10, decimals=0), 4e10)
+    ('0.54', '40,000,000,000')
+    """
     if cell.exact and math.isfinite(value) and round(value, cell.decimals) != value:
         return fixed(value, cell.decimals + 2).text
+    if not cell.decimals and math.isfinite(value):
+        return f"{round(value):,}".replace("-", MINUS)
     return fixed(value, 0 if float(value).is_integer() and cell.exact else cell.decimals).text
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
 from riverhead.checking.answers import (
     Draft,
-    Kind,
     Sheet,
     attention_sheet,
-    grade,
     layer_norm_sheet,
     mistaken,
     read,
     softmax_sheet,
+    solved,
 )
 from riverhead.derivation import derive
 from riverhead.errors import InputError
@@ -27,7 +27,9 @@ from riverhead.scene import Part, Table
 
 __all__ = ["MAKERS"]
 
-CLEAR = 0.05  # that a planted number is off, or it would pass as badly rounded
+CLEAR = 0.05  # what a wrong number is off at least, or it would pass as badly rounded
+SMALLEST = -2.2  # score: a smaller one has an exponential that is mostly rounding at two decimals
+TRIES = 50
 Worked = tuple[tuple[Part, ...], Sheet]
 
 ATTENTION = (
@@ -45,9 +47,8 @@ LAYER_NORM = ("not-centred", "divided-by-variance", "variance-over-n-minus-1", "
 def find_the_mistake(draw: Draw) -> Made | None:
     """A sheet worked with one mistake, a line a number."""
     base, planted = draw.choice(WORKED)
-    drawn = base(draw)
-    wrong = draw.choice(planted)
-    written = None if drawn is None else _written(drawn[1], wrong)
+    drawn = next(filter(None, (base(draw) for _ in range(TRIES))), None)
+    written = None if drawn is None else _written(drawn[1], draw.choice(planted))
     if drawn is None or written is None:
         return None
     given, worked = drawn
@@ -62,18 +63,15 @@ def find_the_mistake(draw: Draw) -> Made | None:
 
 
 def _written(worked: Sheet, wrong: str) -> dict[str, str] | None:
-    """What stands on the sheet; None where it is not plain which line is the first wrong one."""
+    """What stands on the sheet; None where it is not plain which lines are wrong, or only one is."""
     try:
         written = mistaken(worked, wrong)
     except InputError:  # it changes nothing here
         return None
-    if len(written) < len(worked.asked):
-        return None
-    marks = grade(worked, written).marks
-    wrong_lines = [n for n, mark in enumerate(marks) if mark.kind is not Kind.RIGHT]
-    clear = all(abs(marks[n].answer.value - marks[n].expected) > CLEAR for n in wrong_lines)
-    first = marks[wrong_lines[0]]
-    return written if clear and first.mistakes == (wrong,) and len(wrong_lines) > 1 else None
+    true = solved(worked)
+    off = [cell for cell in worked.asked if written.get(cell.id) != true[cell.id]]
+    clear = all(cell.id in written and abs(read(written[cell.id]).value - cell.truth) > CLEAR for cell in off)
+    return written if clear and len(off) > 1 else None
 
 
 def _sheet(worked: Sheet, written: dict[str, str]) -> Sheet:
@@ -98,24 +96,27 @@ def _attention(draw: Draw) -> Worked | None:
     tokens = sentence(draw, draw.integer(2, 3))
     asking = draw.integer(0, len(tokens) - 1)
     q, k, v = (clean.vectors(draw, n, 2) for n in (1, len(tokens), len(tokens)))
+    scores = [dot / math.sqrt(2) for dot in clean.dots(q[0], k)]
+    if min(scores) < SMALLEST or not clean.tells(scores, asking):
+        return None
     worked = derive(q, k, v, tokens=[tokens[asking]], tokens_k=tokens)
-    sheet = attention_sheet(worked)
     given = (
         say(f"In {quoted(tokens)}, {tokens[asking]} asks:"),
         vectors([tokens[asking]], q=q),
         say("and every token answers, and hands over a value:"),
         vectors(tokens, k=k, v=v),
     )
-    return None if clean.saturates(sheet) else (given, sheet)
+    return given, attention_sheet(worked)
 
 
 def _softmax(draw: Draw) -> Worked | None:
     tokens = sentence(draw, draw.integer(3, 4))
     asking = draw.choice(tokens)
     scores = [draw.integer(-3, 4) / 2 for _ in tokens]
-    sheet = softmax_sheet([scores], asking=[asking], answering=tokens)
+    if not clean.tells(scores, tokens.index(asking)):
+        return None
     given = (say(f"The scores of {asking} in {quoted(tokens)}:"), row("score", tokens, scores))
-    return None if clean.saturates(sheet) else (given, sheet)
+    return given, softmax_sheet([scores], asking=[asking], answering=tokens)
 
 
 def _layer_norm(draw: Draw) -> Worked | None:
