@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -54,13 +55,12 @@ def blurs(sheet: Sheet) -> tuple[Blur, ...]:
 
 def _alike(sheet: Sheet, among: Collection[Way] | None = None) -> set[Pair]:
     """The ways to make a mistake that look like another on ``sheet``, or like the truth."""
-    rightly = Working(sheet, _asked)
-    shows = {
-        (trail.mistake.id, trail.way): _changes(sheet, trail, rightly)
-        for trail in trails(sheet, _asked, rounded=False)
-        if (among is None or (trail.mistake.id, trail.way) in among)
-        and any(trail.makes(cell) for cell in sheet.asked)
-    }
+    rightly, shows = Working(sheet, _asked), dict[Way, Mapping[str, float]]()
+    for trail in trails(sheet, _asked, rounded=False):
+        way = trail.mistake.id, trail.way
+        made = {} if among is not None and way not in among else _made(sheet, trail)
+        if made:
+            shows[way] = _changes(made, rightly)
     found = {(way, TRUTH) for way, numbers in shows.items() if not numbers}
     for way, numbers in shows.items():
         for other, others in shows.items():
@@ -100,13 +100,22 @@ def _with_other_numbers(wiring: Wiring, draw: Callable[[float, float], float]) -
     return Sheet("", tuple(cells))
 
 
-def _changes(sheet: Sheet, trail: Trail, rightly: Working) -> dict[str, float]:
-    """The asked cells that a mistake changes, and to what, but for those where it would pass as right."""
+def _made(sheet: Sheet, trail: Trail) -> dict[Cell, float]:
+    """What a mistake makes of the asked cells that it has a part in, as it is written."""
     made = {cell: trail.makes(cell) for cell in sheet.asked}
     return {
-        cell.id: value.lo
+        cell: value.lo if cell.exact or not math.isfinite(value.lo) else round(value.lo, cell.decimals)
         for cell, value in made.items()
-        if value and not right(cell, value.lo) and not fits(cell, value.lo, rightly.made(cell)[0])
+        if value
+    }
+
+
+def _changes(made: Mapping[Cell, float], rightly: Working) -> dict[str, float]:
+    """What of it differs from the truth: where it would pass as right, nothing shows."""
+    return {
+        cell.id: value
+        for cell, value in made.items()
+        if not right(cell, value) and not fits(cell, value, rightly.made(cell)[0])
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -38,11 +39,14 @@ class Trail:
 def trails(sheet: Sheet, known: Known, rounded: bool = True) -> list[Trail]:
     """Return every way to make a mistake that changes ``sheet``, worked out from what is ``known``."""
     layout, plain, found = Layout(sheet), Working(sheet, known, rounded=rounded), list[Trail]()
+    grids: dict[str, list[Cell]] = defaultdict(list)
+    for cell in sheet.cells:
+        grids[cell.grid].append(cell)
     for mistake in mistakes().values():
         for n, way in enumerate(mistake.ways):
             rewiring = Rewiring(layout, way)
-            changed = {rule.grid for rule in way}
-            if any(cell.grid in changed and rewiring(cell) for cell in sheet.cells):
+            changed = {rule.grid for rule in way}.intersection(grids)
+            if any(rewiring(cell) for grid in changed for cell in grids[grid]):
                 found.append(Trail(mistake, n, Working(sheet, known, rewiring, rounded, plain)))
     return found
 

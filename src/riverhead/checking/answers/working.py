@@ -33,6 +33,7 @@ class Working:
     ) -> None:
         self._sheet, self._known, self._rewired, self._rounded = sheet, known, rewired, rounded
         self._plain = plain
+        self._knows: dict[str, Interval | None] = plain._knows if plain else {}
         self._made: dict[str, tuple[Interval | None, bool]] = {}
         self._exactly: Working = self
         if rounded:
@@ -68,7 +69,9 @@ class Working:
 
     def _held(self, cell: Cell) -> tuple[Interval | None, bool]:
         """What the next step is given."""
-        known = truth(cell) if cell.step == "given" else self._known(cell)
+        if cell.id not in self._knows:
+            self._knows[cell.id] = truth(cell) if cell.step == "given" else self._known(cell)
+        known = self._knows[cell.id]
         if known is not None:
             return known, False
         made, mistaken = self.made(cell)

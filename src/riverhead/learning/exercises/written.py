@@ -14,14 +14,9 @@ __all__ = ["given", "names", "written"]
 
 LONGEST = 60  # characters of all names together; where they are longer, symbols stand for them
 SYMBOLS = {
-    "gain": "γ",
-    "shift": "β",
-    "epsilon": "ε",
-    "dots": "q·k",
-    "scores": "score",
-    "exp": "e^score",
-    "two": "2",
-}
+    "dots": "q·k", "scores": "score", "exp": "e^score", "weights": "weight", "gain": "γ", "shift": "β",
+    "epsilon": "ε", "two": "2", "even": "x", "odd": "y", "turned_even": "x′", "turned_odd": "y′",
+}  # fmt: skip
 
 Write = Callable[[Sequence[Math]], Math]
 
@@ -66,10 +61,8 @@ def _symbol(cell: Cell, among: Sequence[Cell]) -> Math:
 
 def _apart(node: Math) -> Math:
     """In parentheses what would run into a sign beside it: a negative number, a difference, a sum."""
-    sums = {Operator("+"), Operator("−")}
-    if (isinstance(node, Word) and " − " in node.text) or (
-        isinstance(node, Row) and sums.intersection(node.items)
-    ):
+    runs = node.items if isinstance(node, Row) else ()
+    if Operator("+") in runs or Operator("−") in runs or (isinstance(node, Word) and " − " in node.text):
         return Vector((node,))
     return fenced(node)
 

@@ -39,7 +39,11 @@ def two_token(draw: Draw) -> Made | None:
     tokens, asking = sentence(draw, 2), draw.integer(0, 1)
     q, k = clean.vectors(draw, 2, 4, -1, 2), clean.vectors(draw, 2, 4, -1, 2)
     scores = [dot / 2 for dot in clean.dots(q[asking], k)]
-    if not clean.tells(scores, asking) or all(map(float.is_integer, scores)):
+    if (
+        not clean.tells(scores, asking)
+        or all(map(float.is_integer, scores))
+        or len(set(map(round, scores))) < 2
+    ):
         return None
     worked = derive(q, k, k, tokens=tokens, title="Two tokens")
     asked = ("dots", "scores", "exp", "sum", "weights")
