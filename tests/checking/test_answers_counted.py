@@ -8,6 +8,8 @@ import pytest
 from counted import MADE, apart, worked, written
 
 from riverhead.checking.answers import Kind, grade, mistaken, read
+from riverhead.checking.answers.wiring import Pattern
+from riverhead.errors import InputError
 from riverhead.learning.exercises import fresh
 
 CASES = [(kind, mistake) for kind, found in MADE.items() for mistake in found]
@@ -36,6 +38,11 @@ def test_a_mistake_makes_what_plain_arithmetic_makes_and_earns_its_own_words(kin
         assert set(report.mistakes) == {mistake}
         left = {mark.kind for mark in report.marks}
         assert left <= {Kind.RIGHT, Kind.FOLLOWS, Kind.MISTAKE}
+
+
+def test_an_order_that_is_none_names_no_cells():
+    with pytest.raises(InputError, match="'whole~upwards' names no cells"):
+        Pattern.parse("whole~upwards")
 
 
 @pytest.mark.parametrize("kind", MADE)

@@ -134,3 +134,31 @@ def test_a_printed_decimal_comes_back_as_it_was(number):
     assert read(text).value == float(number)
     assert read(text.replace(".", ",")).value == float(number)
     assert read(text).decimals == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("40 GB", 40e9),
+        ("40gb", 40e9),
+        ("1.024 MB", 1_024_000),  # a decimal point: no thousands before a prefix
+        ("40 000 MB", 40e9),
+        ("1,024 bytes", 1024),
+        ("2 GiB", 2 * 1024**3),
+        ("4*10^10 B", 40e9),
+        ("12", 12),
+    ],
+)
+def test_bytes_are_read_with_their_prefixes(text, value):
+    answer = read(text, unit="bytes", whole=True)
+    assert (answer.state, answer.value, answer.text) == (State.NUMBER, value, text)
+
+
+@pytest.mark.parametrize("text", ["GB", "twelve B", "5 bytes bytes", "1e300 TB", "4 EB", "%B"])
+def test_what_are_no_bytes_is_not_read(text):
+    assert read(text, unit="bytes", whole=True).state is State.UNREADABLE
+
+
+def test_a_prefix_means_bytes_where_they_are_asked_for_alone():
+    assert read("40 GB").state is State.UNREADABLE
+    assert read("40 GB", unit="FLOPs").state is State.UNREADABLE
