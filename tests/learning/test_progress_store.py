@@ -16,12 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from kept_progress import NOW, attempt, consistent
 
 from riverhead.errors import InputError, ProgressError
 from riverhead.learning.progress import Progress, database
 
-HERE = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}  # children import kept_progress too
+# children import kept_progress too
+PATHS = os.pathsep.join((str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")))
+HERE = os.environ | {"PYTHONPATH": PATHS.strip(os.pathsep)}
 
 
 @pytest.fixture
@@ -308,10 +311,13 @@ def test_another_file_is_named_and_left(path: Path) -> None:
     refused(path, "it is no SQLite database; it was left as it is")
 
 
-def test_another_programs_database_is_named_and_left(path: Path) -> None:
+@pytest.mark.parametrize(
+    "made", ["CREATE TABLE attempt (id INTEGER)", "PRAGMA user_version = 1", "PRAGMA application_id = 7"]
+)
+def test_another_programs_database_is_named_and_left(path: Path, made: str) -> None:
     path.parent.mkdir()
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute("CREATE TABLE attempt (id INTEGER)")
+        db.execute(made)
     refused(path, "is a database of another program; it was left as it is")
 
 
@@ -335,12 +341,15 @@ def test_where_nothing_can_be_written_it_says_what_to_do(tmp_path: Path) -> None
         Progress(tmp_path / "progress.sqlite3")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_without_write_permission_is_said(tmp_path: Path) -> None:  # pragma: no cover
+def test_without_write_permission_it_says_so(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    with pytest.raises(ProgressError, match="permission denied; allow writing there"):
-        Progress(tmp_path / "progress.sqlite3")
-    tmp_path.chmod(0o700)
+    try:
+        if os.access(tmp_path, os.W_OK):
+            pytest.skip("this user may write anywhere")
+        with pytest.raises(ProgressError, match="permission denied; allow writing there"):
+            Progress(tmp_path / "progress.sqlite3")
+    finally:
+        tmp_path.chmod(0o700)
 
 
 def test_a_full_disk_is_said_and_nothing_half_is_kept(kept: Progress, path: Path) -> None:
@@ -368,6 +377,28 @@ def test_one_that_holds_the_file_for_long_is_said(path: Path, monkeypatch: pytes
             other.record(**attempt())
         other.record(**attempt())
     assert len(consistent(path)) == 1
+
+
+def test_nobody_opens_or_deletes_it_while_another_does(
+    kept: Progress, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two who make the file at once would meet in a change of its journal, for which SQLite has no lock."""
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.01)
+    with FileLock(f"{path}.lock"):
+        with pytest.raises(ProgressError, match="another program has kept it"):
+            Progress(path)
+        with pytest.raises(ProgressError, match="another program has kept it"):
+            kept.delete()
+    Progress(path).close()
+
+
+def test_what_sqlite_says_in_detail_is_said_in_words(path: Path) -> None:
+    locked = sqlite3.OperationalError("database is locked")
+    locked.sqlite_errorcode = sqlite3.SQLITE_BUSY_SNAPSHOT
+    with pytest.raises(ProgressError, match="another program has kept it"), database.told(path):
+        raise locked
+    with pytest.raises(ProgressError, match="an error without a number"), database.told(path):
+        raise sqlite3.InterfaceError("an error without a number")
 
 
 def test_only_the_user_may_read_it(path: Path) -> None:

@@ -94,15 +94,15 @@ def removed(db: sqlite3.Connection, path: Path) -> None:
     """Close ``db`` and remove its files; `ProgressError`, and all stays, where another program has them."""
     with told(path), _alone(path):
         try:
-            db.execute("PRAGMA journal_mode = DELETE")  # refused unless this is the only connection
+            # It takes away the files beside it, and is refused while anybody else has them open.
+            db.execute("PRAGMA journal_mode = DELETE")
         except sqlite3.OperationalError as error:
             raise ProgressError(
                 f"progress in {path} is open in another riverhead, a lesson perhaps ({error}); end that "
                 "first; nothing was deleted"
             ) from error
         db.close()
-        for ending in ("", "-wal", "-shm", "-journal"):
-            path.with_name(path.name + ending).unlink(missing_ok=True)
+        path.unlink()
     _lock(path).unlink(missing_ok=True)
 
 

@@ -96,7 +96,7 @@ class Overview(Displayable):
             yield Table(("", ""), BEGINNINGS)
         else:
             yield Text(("Lessons",), "heading")
-            yield Table(("", "lesson", ""), tuple(self._lessons()))
+            yield Table(("", "", ""), tuple(self._lessons()))
         if self.skills:
             yield Text(("Skills",), "heading")
             yield Table(("skill", "due", "exercises", "last score", ""), tuple(map(self._skill, self.skills)))
@@ -104,7 +104,7 @@ class Overview(Displayable):
             yield Text(("Mistakes made most",), "heading")
             yield Table(("mistake", "cells", "exercises"), tuple(map(_mistake, self.mistakes)))
         if not self.empty:
-            yield Text(("`riverhead learn exercise` gives what is due first, else what comes next.",), "note")
+            yield Text(("riverhead learn exercise gives what is due first, else what comes next.",), "note")
         where = f"Progress is kept in {self.where}" if self.where else "Nothing of this is kept."
         yield Text((where,), "note")
 
