@@ -13,7 +13,7 @@ from riverhead.errors import InputError
 from riverhead.learning.exercises import fresh
 
 CASES = [(kind, mistake) for kind, found in MADE.items() for mistake in found]
-DRAWN = 24  # of each kind: some have no gate, ask of other places, or turn one pair
+DRAWN = 18  # of each kind: some have no gate, ask of other places, or turn one pair
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from functools import cache
 
 import numpy as np
@@ -66,7 +67,7 @@ def test_the_right_numbers_score_1_and_no_mistake_hides(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_mistake_that_a_sheet_has_room_for_is_diagnosed_as_itself(kind):
     seen = set()
-    for exercise in exercises(kind)[:6]:
+    for exercise in exercises(kind)[:3]:
         for mistake in mistakes():
             try:
                 answers = mistaken(exercise.sheet, mistake)
@@ -121,18 +122,20 @@ def test_flops_are_those_of_the_plan():
         assert {c.id: c.truth for c in exercise.sheet.asked} == {id: planned[n] for id, n in names.items()}
 
 
+def dtype(exercise):
+    """What the task says that a number is kept in."""
+    return re.search(r"float\d+", exercise.to_dict()["task"])[0]
+
+
 def test_bytes_are_those_of_the_plan():
     for exercise in exercises("score-bytes"):
         of = sizes(exercise.sheet)
-        dtype = f"float{of['bits']}"
-        head, layer, _ = score_matrix(config(exercise.sheet), of["T"], dtype=dtype)
+        head, layer, _ = score_matrix(config(exercise.sheet), of["T"], dtype=dtype(exercise))
         assert exercise.sheet["head_bytes"].truth == head.value
         assert exercise.sheet["heads_bytes"].truth == layer.value
     for exercise in exercises("cache-bytes"):
         of, made = sizes(exercise.sheet), config(exercise.sheet)
-        planned = [
-            kv_cache(made, of["T"], dtype=f"float{of['bits']}", as_=as_) for as_ in ("own", "mha", "mqa")
-        ]
+        planned = [kv_cache(made, of["T"], dtype=dtype(exercise), as_=as_) for as_ in ("own", "mha", "mqa")]
         assert [exercise.sheet[f"cache.{n}"].truth for n in range(3)] == [one.value for one in planned]
 
 
