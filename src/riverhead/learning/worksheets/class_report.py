@@ -1,0 +1,361 @@
+"""A graded class: by student, by mistake, by step; and what goes back to each student."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from riverhead.checking.answers import Kind as Marked
+from riverhead.checking.answers import Mark, Report, mistakes
+from riverhead.checking.answers.report import HEADINGS
+from riverhead.display import Displayable
+from riverhead.learning.exercises import Exercise, kinds
+from riverhead.learning.worksheets.form import Remark, guarded
+from riverhead.learning.worksheets.worksheet import Worksheet, lettered
+from riverhead.numbers import plain
+from riverhead.scene import Cell, Part, Scene, Table, Text
+
+__all__ = ["SCHEMA", "ClassReport", "Found", "Graded", "Step", "Work", "listed", "shared"]
+
+SCHEMA = "riverhead.class/1"
+SLIPS = (Marked.NEIGHBOUR, Marked.TRANSPOSED, Marked.SIGN, Marked.PERCENT, Marked.OFF)  # no known mistakes
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """An exercise of a student, graded; ``line`` is where its answers stand."""
+
+    number: int
+    line: int
+    exercise: Exercise
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """What a student handed in."""
+
+    student: int
+    name: str
+    works: tuple[Work, ...]
+
+    @property
+    def earned(self) -> float:
+        """The credit of all cells."""
+        return math.fsum(work.report.earned for work in self.works)
+
+    @property
+    def possible(self) -> int:
+        """How many cells count."""
+        return sum(work.report.possible for work in self.works)
+
+    @property
+    def score(self) -> float | None:
+        """What is earned of what is possible, 0 to 1; None where nothing counts."""
+        return self.earned / self.possible if self.possible else None
+
+    @property
+    def mistakes(self) -> Mapping[str, int]:
+        """How many cells fit each mistake, the commonest first."""
+        found: dict[str, int] = defaultdict(int)
+        for work in self.works:
+            for id, cells in work.report.mistakes.items():
+                found[id] += cells
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    def scene(self, worksheet: Worksheet) -> Scene:
+        """Lay out what goes back to the student: of each exercise what is not right."""
+        whose = f"Student {self.student}" + (f", {self.name}" if self.name else "")
+        parts: list[Part] = [Text((f"{worksheet.title}: {_of(self.earned, self.possible)}.",))]
+        for work in self.works:
+            parts.append(Text((f"{work.number}  {work.exercise.title}",), "heading"))
+            parts += work.report.scene().parts
+        return Scene(whose, tuple(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A mistake that was made: by which students, in how many cells, what to practise, where it is taught."""
+
+    id: str
+    name: str
+    skill: str
+    lesson: int
+    students: tuple[int, ...]
+    cells: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The cells of one step in one exercise, over the class."""
+
+    exercise: int
+    title: str
+    step: str
+    earned: float
+    possible: int
+
+
+@dataclass(frozen=True)
+class ClassReport(Displayable):
+    """A graded class; ``absent`` filled in nothing, ``remarks`` say what was not graded, and why.
+
+    A cell that is blank earns nothing; one that cannot be read, and an exercise without a line, does not
+    count.
+    """
+
+    worksheet: Worksheet
+    students: tuple[Graded, ...]
+    absent: tuple[int, ...]
+    remarks: tuple[Remark, ...]
+
+    @cached_property
+    def mistakes(self) -> tuple[Found, ...]:
+        """Every mistake that was made, the one that most students made first."""
+        who: dict[str, list[int]] = defaultdict(list)
+        lessons: dict[str, list[int]] = defaultdict(list)
+        for student, work, mark in self._marks():
+            ids = mark.mistakes or ((mark.kind.value,) if mark.kind in SLIPS else ())
+            for id in ids:
+                who[id].append(student.student)
+                lessons[id].append(work.exercise.kind.lesson)
+        found = [_found(id, students, min(lessons[id])) for id, students in who.items()]
+        return tuple(sorted(found, key=lambda each: (-len(each.students), -each.cells, each.name)))
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """How much of each step was right, exercise by exercise."""
+        titles: dict[int, str] = {}
+        marks: dict[tuple[int, str], list[Mark]] = defaultdict(list)
+        for _, work, mark in self._marks():
+            titles[work.number] = work.exercise.title
+            marks[work.number, work.exercise.sheet[mark.cell].grid].append(mark)
+        return tuple(
+            Step(
+                number,
+                titles[number],
+                shared([mark.name for mark in marks[number, grid]]),
+                math.fsum(mark.credit or 0.0 for mark in marks[number, grid]),
+                sum(mark.credit is not None for mark in marks[number, grid]),
+            )
+            for number, grid in sorted(marks, key=lambda key: key[0])
+        )
+
+    @property
+    def score(self) -> float | None:
+        """The mean score of the students, 0 to 1; None where nothing counts."""
+        scores = [each.score for each in self.students if each.score is not None]
+        return math.fsum(scores) / len(scores) if scores else None
+
+    def scene(self) -> Scene:
+        """Lay out the class by student, by mistake and by step, and what was not graded."""
+        return Scene(f"{self.worksheet.title}: {self.worksheet.id}", tuple(self._parts()))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each student, for a spreadsheet."""
+        return [
+            {
+                "student": each.student,
+                "name": guarded(each.name),
+                "score": each.score,
+                "earned": each.earned,
+                "possible": each.possible,
+                **{f"exercise {n}": _score_of(each, n) for n in range(1, self.worksheet.count + 1)},
+                "mistakes": ", ".join(_name(id) for id in each.mistakes),
+            }
+            for each in self.students
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data under the schema ``riverhead.class/1``."""
+        return {
+            "schema": SCHEMA,
+            "worksheet": self.worksheet.id,
+            "score": self.score,
+            "students": [_student(each) for each in self.students],
+            "mistakes": [
+                {
+                    "id": each.id,
+                    "name": each.name,
+                    "skill": each.skill,
+                    "lesson": each.lesson,
+                    "students": list(each.students),
+                    "cells": each.cells,
+                }
+                for each in self.mistakes
+            ],
+            "steps": [
+                {
+                    "exercise": each.exercise,
+                    "title": each.title,
+                    "step": each.step,
+                    "earned": each.earned,
+                    "possible": each.possible,
+                }
+                for each in self.steps
+            ],
+            "absent": list(self.absent),
+            "remarks": [{"line": each.line, "said": each.said} for each in self.remarks],
+        }
+
+    def _marks(self) -> Iterator[tuple[Graded, Work, Mark]]:
+        for student in self.students:
+            for work in student.works:
+                for mark in work.report.marks:
+                    yield student, work, mark
+
+    def _parts(self) -> Iterator[Part]:
+        yield Text((self._summary(),))
+        if self.absent:
+            yield Text((f"Nothing is filled in for {listed(self.absent)}: not counted.",))
+        if self.students:
+            yield Text(("By student",), "heading")
+            yield self._by_student()
+        if self.mistakes:
+            yield Text(("By mistake",), "heading")
+            yield Table(
+                ("", "students", "cells", "practise", "lesson", "who"), tuple(map(_row, self.mistakes))
+            )
+        if self.steps:
+            yield Text(("By exercise",), "heading")
+            yield self._by_step()
+        if self.remarks:
+            yield Text(("Not graded, or to look at",), "heading")
+            yield Table(("line", ""), tuple((plain(each.line), each.said) for each in self.remarks))
+
+    def _summary(self) -> str:
+        count = len(self.students)
+        mean = "" if self.score is None else f", {_percent(self.score)} right on average"
+        left = f"; {len(self.remarks)} remarks below" if len(self.remarks) > 1 else ""
+        return f"{count} student{'s' * (count != 1)} graded{mean}{left}."
+
+    def _by_student(self) -> Table:
+        numbers = range(1, self.worksheet.count + 1)
+        named = any(each.name for each in self.students)
+        rows = tuple(
+            (
+                plain(each.student),
+                *[each.name] * named,
+                None if each.score is None else _percent(each.score),
+                *(_earned(each, n) for n in numbers),
+            )
+            for each in self.students
+        )
+        return Table(("student", *["name"] * named, "right", *map(str, numbers)), rows)
+
+    def _by_step(self) -> Table:
+        rows = tuple(
+            (
+                plain(step.exercise),
+                step.title,
+                step.step,
+                plain(step.possible),
+                _percent(step.earned / step.possible) if step.possible else None,
+            )
+            for step in self.steps
+        )
+        return Table(("", "exercise", "step", "cells", "right"), rows)
+
+
+def _found(id: str, students: Sequence[int], lesson: int) -> Found:
+    """A mistake with the lesson that teaches its skill; where none does, the one it was made in."""
+    skill = mistakes()[id].skill if id in mistakes() else ""
+    teaching = [kind.lesson for kind in kinds().values() if skill in kind.skills]
+    return Found(
+        id, _name(id), skill, min(teaching, default=lesson), tuple(sorted(set(students))), len(students)
+    )
+
+
+def _name(id: str) -> str:
+    if id in mistakes():
+        return mistakes()[id].name
+    heading = HEADINGS[Marked(id)]
+    return heading[:1].lower() + heading[1:]
+
+
+def _row(each: Found) -> tuple[Cell, ...]:
+    who = ", ".join(map(str, each.students))
+    return each.name, plain(len(each.students)), plain(each.cells), each.skill, plain(each.lesson), who
+
+
+def _work(student: Graded, number: int) -> Work | None:
+    return next((work for work in student.works if work.number == number), None)
+
+
+def _score_of(student: Graded, number: int) -> float | None:
+    work = _work(student, number)
+    return work.report.score if work else None
+
+
+def _earned(student: Graded, number: int) -> str | None:
+    """What an exercise earned, of what was possible: 4/5."""
+    work = _work(student, number)
+    return f"{plain(work.report.earned)}/{work.report.possible}" if work else None
+
+
+def _student(each: Graded) -> dict[str, Any]:
+    return {
+        "student": each.student,
+        "name": each.name,
+        "score": each.score,
+        "earned": each.earned,
+        "possible": each.possible,
+        "mistakes": dict(each.mistakes),
+        "exercises": [
+            {"number": work.number, "line": work.line, "id": work.exercise.id, **_graded(work)}
+            for work in each.works
+        ],
+    }
+
+
+def _graded(work: Work) -> dict[str, Any]:
+    """What `Report.to_dict` has, under the number of the exercise; the letter of each mark."""
+    letter = {cell.id: letter for letter, cell in lettered(work.exercise.sheet).items()}
+    found = work.report.to_dict()
+    return {
+        "title": work.exercise.title,
+        **{name: found[name] for name in ("score", "earned", "possible", "mistakes")},
+        "marks": [{"letter": letter[mark["cell"]], **mark} for mark in found["marks"]],
+    }
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _of(earned: float, possible: int) -> str:
+    return f"{plain(earned)} of {possible} right"
+
+
+def listed(numbers: Sequence[int]) -> str:
+    """Return numbers in a row of words, neighbours drawn together.
+
+    >>> listed([1, 2, 3, 7])
+    '1 to 3, 7'
+    """
+    runs: list[list[int]] = []
+    for n in numbers:
+        if runs and n == runs[-1][-1] + 1:
+            runs[-1].append(n)
+        else:
+            runs.append([n])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+
+
+def shared(names: Sequence[str]) -> str:
+    """Return what the names of a step's cells have in common; … stands where they differ.
+
+    >>> shared(["weight of bank on river", "weight of we on cake"]), shared(["sum of bank's row"])
+    ('weight of … on …', "sum of bank's row")
+    """
+    split = [name.split() for name in dict.fromkeys(names)]
+    short = min(map(len, split))
+    columns = zip(*(name[:short] for name in split), strict=True)
+    words = [column[0] if len({*column}) == 1 else "…" for column in columns]
+    words += ["…"] * any(len(name) > short for name in split)
+    kept = [word for n, word in enumerate(words) if word != "…" or n == 0 or words[n - 1] != "…"]
+    return " ".join(kept)
