@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from plain_block import by_loops, rms, softmax, times
 
 from riverhead.check import claims
 from riverhead.core import rope
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 RIVER = "The river bank flooded"
 BENCH = Bench()
 BOTH = pytest.mark.parametrize("number", [5, 6])
-Rows = list[list[float]]
 
 
 @cache
@@ -71,7 +70,7 @@ def cells(table: Table) -> list[list[str]]:
         (5, "what-sharing-saves", "138,240 46,080 15,360 524,288 131,072 16,384"),
         (5, "order-is-invisible", "0.604 0.266 0.620 0.306"),
         (5, "sinusoids", "0.841 0.540 0.909 −0.416 1.540 1.958 32.000 30.917 1,024"),
-        (5, "rotations", "0.239 2.223 0.478 −3.483 100,000 438,459"),
+        (5, "rotations", "0.239 2.223 0.478 −3.483 100,000 438,459 (−0.416, 0.909, 0.980, 0.199)"),
         (5, "distance-penalty", "0.5 0.25 0.125 0.0039 0.368 0.403"),
         (6, "tokens-and-ids", "49,152 128,256 (3, −1)"),
         (6, "norms", "(−5, 3, 1, 1) 9 3 25 5 −1.667 0.333 −0.2 1.4 −0.667"),
@@ -244,6 +243,19 @@ def test_turning_keeps_length_and_sees_distance_alone() -> None:
         assert float(row[-1].replace("−", "-")) == pytest.approx(expected, abs=5e-4)
 
 
+def test_the_lesson_shows_one_score_for_each_distance() -> None:
+    (table,) = (item for item in items(5, "rotations") if isinstance(item, Table))
+    shown = [(row[2], row[-1]) for row in cells(table)]
+    assert shown == [("1", "0.478")] * 3 + [("2", "−3.483")] * 2 + [("−2", "0.154")]
+
+
+def test_four_components_are_two_pairs_of_neighbours() -> None:
+    angles, x = (2.0, 2.0 / 100**0.5), [1.0, 0.0, 3.0, -2.0]
+    pairs = [complex(*x[2 * i : 2 * i + 2]) * np.exp(1j * angle) for i, angle in enumerate(angles)]
+    expected = [part for pair in pairs for part in (pair.real, pair.imag)]
+    assert positions.turned(x, 2, 100) == pytest.approx(expected, abs=1e-14)
+
+
 def test_the_slowest_pair_of_smollm2_comes_round_when_the_lesson_says() -> None:
     x = np.zeros(64)
     x[62] = 1
@@ -262,51 +274,6 @@ def test_alibi_takes_its_slope_for_each_step_back() -> None:
 
 
 # --- a whole block
-
-
-def times(x: Rows, W: Rows) -> Rows:
-    return [
-        [sum(a * w for a, w in zip(row, column, strict=True)) for column in zip(*W, strict=True)] for row in x
-    ]
-
-
-def rms(row: Sequence[float]) -> list[float]:
-    size = math.sqrt(sum(a * a for a in row) / len(row))
-    return [a / size for a in row]
-
-
-def plus(x: Rows, y: Rows) -> Rows:
-    return [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(x, y, strict=True)]
-
-
-def softmax(row: Sequence[float]) -> list[float]:
-    e = [math.exp(a) for a in row]
-    return [a / sum(e) for a in e]
-
-
-def by_loops(model: dict[str, Any], text: str, n_blocks: int) -> dict[str, Any]:
-    """The tiny model in plain loops."""
-    x, found = [[float(a) for a in model["words"][word]] for word in text.split()], {}
-    for _ in range(n_blocks):
-        n = [rms(row) for row in x]
-        q, k, v = (times(n, model[name]) for name in ("W_q", "W_k", "W_v"))
-        root = math.sqrt(len(q[0]))
-        seen = [
-            softmax([sum(a * b for a, b in zip(q[i], k[j], strict=True)) / root for j in range(i + 1)])
-            for i in range(len(x))
-        ]
-        weights = [[*row, *[0.0] * (len(x) - len(row))] for row in seen]
-        attention = times(times(weights, v), model["W_o"])
-        after = plus(x, attention)
-        m = [rms(row) for row in after]
-        hidden = [[max(a, 0.0) for a in row] for row in times(m, model["W_up"])]
-        fed = times(hidden, model["W_down"])
-        found = {"x": x, "normed": n, "q": q, "k": k, "v": v, "weights": weights, "attention": attention}
-        found |= {"after": after, "normed_after": m, "hidden": hidden, "feed_forward": fed}
-        x = found["out"] = plus(after, fed)
-    final = rms(x[-1])
-    logits = {word: times([final], [[a] for a in row])[0][0] for word, row in model["words"].items()}
-    return found | {"final": final, "logits": logits}
 
 
 @pytest.mark.parametrize("text", ["river bank", "money bank", "bank", "bank grows money river flooded"])
@@ -389,7 +356,7 @@ def test_the_gate_of_swiglu() -> None:
     ("id", "found"),
     [
         ("cost-in-a-real-head", "46,080 138,240 0.969 0.634 previous-token head, no finding"),
-        ("block-in-a-real-model", "504 4626 5461 23642 4 × 576 0.634 looks for river 0.201 0.105"),
+        ("block-in-a-real-model", "504 4626 5461 23642 4 × 576 0.634 looks for river 0.201 0.154 0.105"),
     ],
 )  # golden.json's real_head
 def test_the_real_model_shows_the_same(smollm2: Model, id: str, found: str) -> None:
