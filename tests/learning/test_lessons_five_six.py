@@ -179,8 +179,8 @@ def test_what_is_done_again_without_a_cache() -> None:
     tokens = sum(t for t in range(1, 1001))
     grids = sum(sum(range(1, t + 1)) for t in range(1, 1001))
     text = printed(5, "token-by-token")
-    assert f"{tokens:,} times turned" in " ".join(text.split())
-    assert f"there are {grids:,}" in " ".join(text.split())
+    assert f"q, k and v {tokens:,} times" in " ".join(text.split())
+    assert f"works out {grids:,} cells" in " ".join(text.split())
 
 
 def test_attention_overtakes_where_the_lesson_says() -> None:
