@@ -91,7 +91,7 @@ class Grid:
         on("left", "s-tab")(lambda event: self.move(right=-1))
         on("down")(lambda event: self.move(down=1))
         on("up")(lambda event: self.move(down=-1))
-        on("enter")(self.enter)
+        on("enter", "c-j")(self.enter)  # what is typed ahead comes with the other
         on("backspace")(lambda event: self.write(self.text(self.at)[:-1]))
         on("delete", "c-u", "c-k")(lambda event: self.write(""))
         on("?", "f1")(lambda event: event.app.exit(result=("hint", self.at)))

@@ -30,6 +30,7 @@ SUFFIXES = {
     ".html": "html",
     ".json": "json",
     ".md": "markdown",
+    ".pdf": "pdf",
     ".png": "png",
     ".py": "python",
     ".sarif": "sarif",
@@ -191,8 +192,8 @@ def is_special(path: Path) -> bool:
 def check(path: Path | None, format: str) -> None:
     """Raise before any work is done where the output could not be written afterwards."""
     if path is None:
-        if format == "png" and sys.stdout.isatty():
-            raise InputError("a png is not for a terminal: give a file with -o")
+        if format in ("pdf", "png") and sys.stdout.isatty():
+            raise InputError(f"a {format} is not for a terminal: give a file with -o")
     elif path.is_dir():
         raise InputError(f"-o {path} is a folder; give a file in it")
     elif not path.parent.is_dir():
