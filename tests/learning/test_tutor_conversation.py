@@ -112,7 +112,12 @@ def test_the_engine_computes_what_the_model_asks_for_and_hands_it_back() -> None
     asked, answered = server.asked[1]["messages"][-2:]
     assert asked["tool_calls"][0]["function"] == {"name": "cell", "arguments": "".join(fragments)}
     assert answered == {"role": "tool", "tool_call_id": "call_a", "content": used[0].result}
-    assert not of(Unchecked, events)
+
+
+def test_what_a_tool_was_given_and_what_it_found_is_known() -> None:
+    asks = Answer([*call("softmax", '{"scores": [9.25, 8.25]}'), *STOP])
+    events, _ = ask(asks, said("9.25 gets 0.731, and 8.25 gets 0.369."))
+    assert [one.text for one in of(Unchecked, events)] == ["0.369"]
 
 
 def test_two_tools_at_once_are_kept_apart_by_their_index() -> None:

@@ -50,6 +50,7 @@ SENTENCES = [  # of prose; ¤ is a number that makes it true or false
     "It is 4 tokens long, so is it not?",
     "The total 1 + 2 = ¤\n+ 1 and so on.",
     "Divide 8\n/ 2 = ¤ and go on.",
+    "Again ¤ = 2 + 1\n+ 1 in all.",
 ]
 PROSE = st.lists(
     st.lists(
@@ -127,6 +128,17 @@ def test_a_sum_that_the_next_line_denies_is_taken_back() -> None:
     events, found = streamed("He wrote 2 + 2 = 5. \nfalse, as we know.", list(range(60)))
     assert [(one.standing, one.late) for one in marks(events)] == [("false", False), ("withdrawn", True)]
     assert found.found == {}
+
+
+def test_a_sum_that_only_the_text_to_come_makes_one_is_late() -> None:
+    german = "0,5 + 1 = 1,5. Und 2.5 + 1.5 = 4.1 ist. Dann 0,25 + 1 = 1,25. Mehr 0,75 + 1 = 1,75 und 0,1."
+    events, found = streamed(german, list(range(120)))
+    before = ""
+    for event in events:
+        before += event.text if isinstance(event, Text) else ""
+        assert not isinstance(event, Sum) or event.late == (event.end < len(before))
+    assert any(one.late for one in marks(events))
+    assert [one.exact for one in found.found.values()] == [1.5, 4.0, 1.25, 1.75]
 
 
 def test_names_that_were_given_are_known_and_nothing_of_them_is_given_out() -> None:
