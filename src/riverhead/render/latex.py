@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from riverhead.render.grid import Grid, grid
 from riverhead.render.latex_heat import heat_picture
@@ -30,7 +30,7 @@ from riverhead.scene import (
     Text,
 )
 
-__all__ = ["document", "fragment"]
+__all__ = ["document", "fragment", "pages"]
 
 # Letters that Latin Modern lacks come from DejaVu Sans or a CJK font where the machine has them;
 # what no font has is shown by its code.
@@ -65,7 +65,12 @@ _LINE = re.compile(r"(.{2000}[^} \n]*(?:\}| (?=\S)))")  # TeX reads no line beyo
 
 def document(scene: Scene, width: int = 80, colour: bool = False) -> str:
     """Return a document that LuaLaTeX compiles as it stands."""
-    return PREAMBLE + fragment(scene) + "\\end{document}\n"
+    return pages((scene,))
+
+
+def pages(scenes: Sequence[Scene]) -> str:
+    """Return a document of several scenes, each begun on a new page."""
+    return PREAMBLE + "\\clearpage\n".join(map(fragment, scenes)) + "\\end{document}\n"
 
 
 def fragment(scene: Scene, width: int = 80, colour: bool = False) -> str:

@@ -142,7 +142,7 @@ class _Reader:
         for line, row in rows:
             try:
                 filled = self._line(line, row)
-            except _LeftOut as left:
+            except _LeftOutError as left:
                 self._say(line, str(left))
                 continue
             before = found.setdefault((filled.student, filled.exercise), filled)
@@ -178,7 +178,7 @@ class _Reader:
         if missing:
             raise InputError(
                 f"line {line} has no column {missing[0]!r}; the first line names the columns: student, "
-                f"exercise, a, b, …, as in what riverhead learn worksheet {self.worksheet.id} --csv FILE writes"
+                f"exercise, a, b, …, as riverhead learn worksheet {self.worksheet.id} --csv FILE writes"
             )
         named = [name for name in self.columns if name]
         if len(named) > len(set(named)):
@@ -193,14 +193,14 @@ class _Reader:
         """One line of the form."""
         extra = next((cell for cell in row[len(self.columns) :] if cell), None)
         if extra is not None:
-            raise _LeftOut(
+            raise _LeftOutError(
                 f"it has more cells than the first line has columns ({extra[:40]!r} is beyond them): "
                 "not graded; a decimal comma needs quotation marks around its number"
             )
         cells = dict(zip(self.columns, row, strict=False))
         of = cells.get("worksheet", "")
         if of and of.lower() != self.worksheet.id.lower():
-            raise _LeftOut(f"it belongs to the worksheet {of[:60]!r}: not graded")
+            raise _LeftOutError(f"it belongs to the worksheet {of[:60]!r}: not graded")
         student = _whole("student", cells, MOST_STUDENTS)
         exercise = _whole("exercise", cells, self.worksheet.count)
         answers = {
@@ -213,14 +213,14 @@ class _Reader:
         self.remarks.append(Remark(line, said))
 
 
-class _LeftOut(Exception):
+class _LeftOutError(Exception):
     """Why a line cannot be graded."""
 
 
 def _whole(what: str, cells: Mapping[str, str], most: int) -> int:
     found = _WHOLE.fullmatch(cells.get(what, ""))
     if found is None or not 1 <= int(found[1]) <= most:
-        raise _LeftOut(
+        raise _LeftOutError(
             f"its {what} is {cells.get(what, '')[:40]!r}, which is no whole number from 1 to {most}: "
             "not graded"
         )

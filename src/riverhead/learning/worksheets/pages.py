@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from riverhead.checking.answers import Cell, solved
@@ -13,12 +13,14 @@ from riverhead.learning.exercises.hints import hints
 from riverhead.learning.exercises.layout import blocks
 from riverhead.learning.worksheets.worksheet import Paper, lettered
 from riverhead.numbers import Number
+from riverhead.render import latex, render
 from riverhead.scene import Formula, Math, Part, Scene, Table, Text
 
-__all__ = ["SCHEMA", "answers", "as_data", "key", "sheet", "written_as"]
+__all__ = ["SCHEMA", "answers", "as_data", "bound", "key", "sheet", "written_as"]
 
 SCHEMA = "riverhead.worksheet/1"
 ROOM = " ………………"  # to write a number on
+BETWEEN = {"markdown": "\n---\n\n", "text": "\n"}  # two sheets
 
 
 def sheet(paper: Paper) -> Scene:
@@ -42,6 +44,13 @@ def key(paper: Paper) -> Scene:
         parts.append(Text((f"{number}  {exercise.title}",), "heading"))
         parts.append(Table(("", "", ""), tuple(answers(exercise))))
     return Scene(f"Key: {paper.worksheet.title}", tuple(parts))
+
+
+def bound(scenes: Sequence[Scene], format: str) -> str:
+    """Return sheets as one document, LaTeX, Markdown or text."""
+    if format == "latex":
+        return latex.pages(scenes)
+    return BETWEEN[format].join(str(render(scene, format)) for scene in scenes)
 
 
 def answers(exercise: Exercise) -> Iterator[tuple[str, Number, Math]]:
