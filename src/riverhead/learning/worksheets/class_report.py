@@ -15,6 +15,7 @@ from riverhead.checking.answers.report import HEADINGS
 from riverhead.display import Displayable
 from riverhead.learning.exercises import Exercise, kinds
 from riverhead.learning.worksheets.form import Remark, guarded
+from riverhead.learning.worksheets.nodes import runs
 from riverhead.learning.worksheets.worksheet import Worksheet, lettered
 from riverhead.numbers import plain
 from riverhead.scene import Cell, Part, Scene, Table, Text
@@ -72,8 +73,8 @@ class Graded:
         whose = f"Student {self.student}" + (f", {self.name}" if self.name else "")
         parts: list[Part] = [Text((f"{worksheet.title}: {_of(self.earned, self.possible)}.",))]
         for work in self.works:
-            parts.append(Text((f"{work.number}  {work.exercise.title}",), "heading"))
-            parts += work.report.scene().parts
+            parts.append(Text((f"{work.number}  ", *runs(work.exercise.title)), "heading"))
+            parts += map(_below_heading, work.report.scene().parts)
         return Scene(whose, tuple(parts))
 
 
@@ -211,7 +212,7 @@ class ClassReport(Displayable):
     def _parts(self) -> Iterator[Part]:
         yield Text((self._summary(),))
         if self.absent:
-            yield Text((f"Nothing is filled in for {listed(self.absent)}: not counted.",))
+            yield Text((f"Nothing is filled in for {_students(self.absent)}: not counted.",))
         if self.students:
             yield Text(("By student",), "heading")
             yield self._by_student()
@@ -228,10 +229,9 @@ class ClassReport(Displayable):
             yield Table(("line", ""), tuple((plain(each.line), each.said) for each in self.remarks))
 
     def _summary(self) -> str:
-        count = len(self.students)
         mean = "" if self.score is None else f", {_percent(self.score)} right on average"
-        left = f"; {len(self.remarks)} remarks below" if len(self.remarks) > 1 else ""
-        return f"{count} student{'s' * (count != 1)} graded{mean}{left}."
+        left = f"; {_counted(len(self.remarks), 'remark')} below" if self.remarks else ""
+        return f"{_counted(len(self.students), 'student')} graded{mean}{left}."
 
     def _by_student(self) -> Table:
         numbers = range(1, self.worksheet.count + 1)
@@ -248,17 +248,20 @@ class ClassReport(Displayable):
         return Table(("student", *["name"] * named, "right", *map(str, numbers)), rows)
 
     def _by_step(self) -> Table:
-        rows = tuple(
-            (
-                plain(step.exercise),
-                step.title,
-                step.step,
-                plain(step.possible),
-                _percent(step.earned / step.possible) if step.possible else None,
-            )
-            for step in self.steps
-        )
-        return Table(("", "exercise", "step", "cells", "right"), rows)
+        rows: list[tuple[Cell, ...]] = []
+        for before, step in zip((None, *self.steps), self.steps, strict=False):
+            again = before is not None and before.exercise == step.exercise
+            of = (None, None) if again else (plain(step.exercise), step.title)
+            share = _percent(step.earned / step.possible) if step.possible else None
+            rows.append((*of, step.step, plain(step.possible), share))
+        return Table(("", "exercise", "step", "cells", "right"), tuple(rows))
+
+
+def _below_heading(part: Part) -> Part:
+    """A heading inside an exercise as a line of words: the exercise has the heading."""
+    if isinstance(part, Text) and part.role == "heading":
+        return Text((*part.runs, ":"))
+    return part
 
 
 def _found(id: str, students: Sequence[int], lesson: int) -> Found:
@@ -321,6 +324,14 @@ def _graded(work: Work) -> dict[str, Any]:
         **{name: found[name] for name in ("score", "earned", "possible", "mistakes")},
         "marks": [{"letter": letter[mark["cell"]], **mark} for mark in found["marks"]],
     }
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def _students(numbers: Sequence[int]) -> str:
+    return f"student{'s' * (len(numbers) != 1)} {listed(numbers)}"
 
 
 def _percent(share: float) -> str:

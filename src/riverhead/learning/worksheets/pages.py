@@ -11,10 +11,11 @@ from riverhead.learning.exercises import Exercise
 from riverhead.learning.exercises.exercise import asked_as
 from riverhead.learning.exercises.hints import hints
 from riverhead.learning.exercises.layout import blocks
+from riverhead.learning.worksheets.nodes import runs
 from riverhead.learning.worksheets.worksheet import Paper, lettered
 from riverhead.numbers import Number
 from riverhead.render import latex, render
-from riverhead.scene import Formula, Math, Part, Scene, Table, Text
+from riverhead.scene import Formula, Math, Part, Row, Scene, Table, Text, Word
 
 __all__ = ["SCHEMA", "answers", "as_data", "bound", "key", "sheet", "written_as"]
 
@@ -33,7 +34,7 @@ def sheet(paper: Paper) -> Scene:
     about = f"{paper.worksheet.id} · {paper.whose}"
     parts: list[Part] = [Text(("Name ………………………………………   Date ………………",)), Text((about,), "note")]
     for number, exercise in enumerate(paper.exercises, 1):
-        parts += [Text((f"{number}  {exercise.title}",), "heading"), *exercise.task, *_boxes(exercise)]
+        parts += [Text((f"{number}  ", *runs(exercise.title)), "heading"), *exercise.task, *_boxes(exercise)]
     return Scene(paper.worksheet.title, tuple(parts))
 
 
@@ -41,7 +42,7 @@ def key(paper: Paper) -> Scene:
     """Lay out the answers to a student's sheet, each with its arithmetic."""
     parts: list[Part] = [Text((f"{paper.worksheet.id} · {paper.whose}",), "note")]
     for number, exercise in enumerate(paper.exercises, 1):
-        parts.append(Text((f"{number}  {exercise.title}",), "heading"))
+        parts.append(Text((f"{number}  ", *runs(exercise.title)), "heading"))
         parts.append(Table(("", "", ""), tuple(answers(exercise))))
     return Scene(f"Key: {paper.worksheet.title}", tuple(parts))
 
@@ -92,15 +93,19 @@ def _boxes(exercise: Exercise) -> Iterator[Table]:
     """The boxes to write into, under the words that their columns share."""
     letter = letters(exercise)
     for block in blocks(exercise.sheet):
-        rows = tuple(
-            (
-                line.label,
-                *(letter[cell.id] + ROOM for cell in line.cells),
-                written_as(exercise, line.cells[0]),
-            )
-            for line in block.lines
-        )
         width = max(len(line.cells) for line in block.lines)
-        filled = tuple((row[0], *row[1:-1], *[None] * (width + 2 - len(row)), row[-1]) for row in rows)
-        heads = (block.columns or ("",) * width) + ("",) * (width - len(block.columns))
-        yield Table(("", *heads[:width], ""), filled)
+        heads = [_label(column) for column in block.columns] or [""]
+        rows = []
+        for line in block.lines:
+            boxes = [letter[cell.id] + ROOM for cell in line.cells]
+            rest = [None] * (width - len(boxes))
+            rows.append((_label(line.label), *boxes, *rest, written_as(exercise, line.cells[0])))
+        yield Table(("", *heads[:width], ""), tuple(rows))
+
+
+def _label(text: str) -> str | Math:
+    """Words whose symbols are a formula's."""
+    pieces = runs(text)
+    if all(isinstance(piece, str) for piece in pieces):
+        return text
+    return Row(tuple(Word(piece.strip()) if isinstance(piece, str) else piece for piece in pieces))
