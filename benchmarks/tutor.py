@@ -26,7 +26,7 @@ QUESTIONS = (
 
 @contextmanager
 def served(gguf: Path, n_ctx: int = 4096, n_predict: int = 160) -> Iterator[str]:
-    """Serve a GGUF file on this machine with one thread, greedily; yield the address of its chat completions."""
+    """Serve a GGUF file on this machine, one thread, no chance; yield the address of its API."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()

@@ -95,7 +95,7 @@ HOSTILE = st.text(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(HOSTILE, max_size=5))
 def test_nothing_that_a_terminal_would_obey_gets_through(texts: list[str]) -> None:
     file = io.StringIO()
@@ -161,6 +161,15 @@ def test_words_are_shown_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
     draw(events())
     assert seen == ["one", "one two", "one two three", "one two three"]
     assert file.getvalue() == "  one two three four\n"
+
+
+def test_who_answers_is_said_once_before_the_first_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draw([Text("one "), Text("two"), Done("", (), (), "stop")], "tiny at \x1b[31mhome")
+    assert capsys.readouterr().out == "  tiny at ␛[31mhome says; every sum is checked:\n\n  one two\n"
+    draw([Notice("no"), Done("", (), (), "failed")], "tiny")
+    assert capsys.readouterr().out == "  no\n"
 
 
 def test_all_of_it_as_data() -> None:

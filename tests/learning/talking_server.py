@@ -46,8 +46,7 @@ class Server:
 @contextmanager
 def serving(*answers: Answer) -> Iterator[Server]:
     """Serve these answers, one a request."""
-    made = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    made.daemon_threads = True
+    made = _Server(("127.0.0.1", 0), _Handler)
     server = Server(made.server_address[1], list(answers))
     made.told = server  # type: ignore[attr-defined]
     thread = threading.Thread(target=made.serve_forever, args=(0.005,), daemon=True)
@@ -58,6 +57,13 @@ def serving(*answers: Answer) -> Iterator[Server]:
         server.over.set()
         made.shutdown()
         made.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: Any) -> None:
+        """A client that leaves early is none of an error here."""
 
 
 class _Handler(BaseHTTPRequestHandler):

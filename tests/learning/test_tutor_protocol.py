@@ -135,7 +135,7 @@ def test_what_is_no_reply_is_said_so(chunks: list[bytes]) -> None:
         list(read(chunks))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.binary(max_size=40) | st.sampled_from([b"data: ", b"\n\n", b"\r", b"{", b'"choices"', b":["]))
 )
@@ -158,7 +158,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(JSON, JSON)
 def test_no_json_raises_anything_but_no_answer(data: object, delta: object) -> None:
     for value in (data, {"choices": [{"delta": delta, "finish_reason": "stop"}]}, {"choices": delta}):

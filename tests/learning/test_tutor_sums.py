@@ -64,7 +64,7 @@ PROSE = st.lists(
 PLACES = st.lists(st.integers(0, 10_000), max_size=60)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(PROSE, PLACES)
 def test_in_prose_each_sum_is_marked_once_where_it_ends_and_as_claims_finds_it(
     text: str, places: list[int]

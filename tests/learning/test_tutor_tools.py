@@ -134,7 +134,7 @@ VALUES = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_whatever_the_arguments_words_come_back(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(tools.TOOLS)))

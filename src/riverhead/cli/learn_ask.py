@@ -131,7 +131,7 @@ def _replies(at_hand: AtHand, endpoint: Endpoint | None, out: Output) -> Callabl
 
     def reply_by_model(question: str) -> None:
         if out.at_once:
-            draw(talk.ask(question))
+            draw(talk.ask(question), f"{endpoint.model} at {endpoint.host}")
         else:
             out.page("answer", answer(question, at_hand).scene(), collect(talk.ask(question)))
 

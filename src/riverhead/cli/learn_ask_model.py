@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from riverhead.cli.flow import Flow
+from riverhead.cli.opening import working
 from riverhead.cli.output import console_here
 from riverhead.learning.tutor.events import Done, Event, Notice, Offline, Sum, Text, ToolUsed, Unchecked
 from riverhead.scene import Scene
@@ -20,14 +21,15 @@ GOOD, SOFT, BAD, DOUBT, ASIDE = "bold green", "green", "bold red", "yellow", "di
 RIGHT = ("exact", "rounded", "carried")
 
 
-def draw(events: Iterable[Event]) -> Done:
+def draw(events: Iterable[Event], who: str = "") -> Done:
     """Print ``events`` as they come, in the terminal's width, colours and encoding; return the last.
 
     Behind each sum stands what is true of it: ✓, or ✗ with the exact value. What a terminal would obey is
-    shown as a symbol, and a mark that the model sets itself in quotes.
+    shown as a symbol, and a mark that the model sets itself in quotes. ``who`` is said to answer, and until
+    then to be asked.
     """
-    page = _Page(Flow(console_here()))
-    for event in events:
+    page = _Page(Flow(console_here()), who)
+    for event in _awaited(iter(events), who):
         page.show(event)
         if isinstance(event, Done):
             return event
@@ -50,17 +52,30 @@ def collect(events: Iterable[Event]) -> dict[str, Any]:
     }
 
 
+def _awaited(events: Iterator[Event], who: str) -> Iterator[Event]:
+    """The events; a line on the terminal says who is asked, and goes away when the first comes."""
+    with working() as tell:
+        tell(f"asking {who}" if who else "asking")
+        first = next(events)
+    yield first
+    yield from events
+
+
 class _Page:
     """What each event looks like."""
 
-    def __init__(self, flow: Flow) -> None:
-        self.flow = flow
+    def __init__(self, flow: Flow, who: str = "") -> None:
+        self.flow, self.who = flow, who
         self.any_unchecked = False
 
     def show(self, event: Event) -> None:
         """Print one event."""
         match event:
             case Text(text):
+                if self.who:
+                    self.flow.line(f"{self.who} says; every sum is checked:", ASIDE)
+                    self.flow.gap()
+                    self.who = ""
                 self.flow.write(ITS_MARKS.sub(lambda mark: f"“{mark[0]}”", text))
             case Sum():
                 self.sum(event)

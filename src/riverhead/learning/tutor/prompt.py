@@ -20,7 +20,7 @@ __all__ = ["Turn", "bindings", "kept", "messages", "numbers_at_hand", "system"]
 
 MOST_PASSAGES, MOST_PASSAGE = 3, 2_500  # passages, and characters of each
 MOST_SENTENCE, MOST_BESIDE = 2_000, 2_000  # characters
-MOST_NUMBERS = 120  # of one step that are written out; of a larger one a tool gives them one by one
+MOST_NUMBERS, MOST_WIDE = 160, 24  # of one step, and of a row of it, that are written out
 MOST_HISTORY = 12_000  # characters of earlier turns
 WRITTEN = ("q", "k", "v", "scores", "masked", "weights", "out")
 NAME = re.compile(r"\w+")
@@ -78,9 +78,10 @@ def bindings(at_hand: AtHand) -> str:
     'q_river = (1, 1)'
     """
     worked = at_hand.derivation
-    if worked is None or worked.given.n_heads > 1 or _size(worked, ("q", "k", "v")) > 3 * MOST_NUMBERS:
+    if worked is None or worked.given.n_heads > 1:
         return ""
-    return "\n".join(_rows(worked, ("q", "k", "v"), names_only=True))
+    short = [step for step in ("q", "k", "v") if _is_short(worked, step)]
+    return "\n".join(_rows(worked, short, names_only=True))
 
 
 def numbers_at_hand(at_hand: AtHand) -> Iterator[float]:
@@ -106,9 +107,7 @@ def _sentence(at_hand: AtHand) -> str:
         lines += _numbers(at_hand.derivation)
     if at_hand.beside:
         beside = str(Scene("", at_hand.beside)).strip("\n")
-        lines.append(
-            "It is a head of a real model; a weight is no evidence by itself. Beside it stand:"
-        )
+        lines.append("It is a head of a real model; a weight is no evidence by itself. Beside it stand:")
         lines.append(beside if len(beside) <= MOST_BESIDE else beside[:MOST_BESIDE] + " …")
     return "\n".join(lines)
 
@@ -116,16 +115,19 @@ def _sentence(at_hand: AtHand) -> str:
 def _numbers(worked: Derivation) -> Iterator[str]:
     """The rows of the steps that are short enough, and how to come by the others."""
     steps = [step for step in WRITTEN if step in worked.names]
-    short = [step for step in steps if _size(worked, [step]) <= MOST_NUMBERS]
-    yield f"Its numbers (d_k = {worked.given.d_k}, {worked.given.n_heads} heads):"
+    short = [step for step in steps if _is_short(worked, step)]
+    heads = f", {worked.given.n_heads} heads" if worked.given.n_heads > 1 else ""
+    keys = ", ".join(worked.given.answering[:MOST_WIDE])
+    yield f"Its numbers (d_k = {worked.given.d_k}{heads}; columns of scores and weights: {keys}):"
     yield from _rows(worked, short)
     if longer := [step for step in steps if step not in short]:
         yield f"Too many to write out: {', '.join(longer)}; the tool cell gives any of their numbers."
 
 
-def _size(worked: Derivation, steps: Iterable[str]) -> int:
-    grids = (worked[step].values for step in steps if step in worked.names)
-    return sum(len(grid) * len(grid[0]) * len(grid[0][0]) for grid in grids if grid)
+def _is_short(worked: Derivation, step: str) -> bool:
+    grid = worked[step].values
+    width = len(grid[0][0])
+    return width <= MOST_WIDE and len(grid) * len(grid[0]) * width <= MOST_NUMBERS
 
 
 def _rows(worked: Derivation, steps: Iterable[str], names_only: bool = False) -> Iterator[str]:

@@ -128,9 +128,12 @@ def _quantity(found: re.Match[str]) -> Quantity:
 
 def _around(reply: str, one: Quantity) -> str:
     """The words a number stands in, in one line."""
-    start, end = max(0, one.start - AROUND), min(len(reply), one.end + AROUND)
-    line = " ".join(reply[start:end].split())
-    return ("…" if start else "") + line + ("…" if end < len(reply) else "")
+    before, behind = reply[: one.start][-AROUND:], reply[one.end :][:AROUND]
+    if one.start > AROUND:  # words are whole
+        before = "…" + before.partition(" ")[2]
+    if len(reply) > one.end + AROUND:
+        behind = behind.rpartition(" ")[0] + "…"
+    return " ".join((before + reply[one.start : one.end] + behind).split())
 
 
 @cache

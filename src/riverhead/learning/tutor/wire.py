@@ -71,8 +71,9 @@ def post(
     data = json.dumps(body).encode("ascii")
     timeout = httpx.Timeout(patience.silent_seconds, connect=patience.connect_seconds)
     try:
-        # What HTTP_PROXY names must not read what goes to this machine.
-        with httpx.Client(timeout=timeout, trust_env=not endpoint.is_local) as client:
+        # What goes to this machine is for no proxy of the environment; over http no certificate is read.
+        local, secure = endpoint.is_local, endpoint.url.startswith("https:")
+        with httpx.Client(timeout=timeout, trust_env=not local, verify=secure or not local) as client:
             pause = yield from _tried(client, endpoint, data, patience, last=False)
             if pause is not None:
                 wait(pause)
