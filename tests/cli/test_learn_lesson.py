@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from at_a_terminal import Terminal
 
-from riverhead.cli import reader
+from riverhead.cli import learn_reader
 from riverhead.cli.main import main
 from riverhead.cli.screen import Screen
 from riverhead.learning.lessons import Bench, Lesson, Section, lessons
@@ -51,8 +51,8 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
                     raise KeyboardInterrupt
                 return line
 
-        monkeypatch.setattr(reader, "Screen", Typist)
-        reader.read(lesson, Bench(), **options)
+        monkeypatch.setattr(learn_reader, "Screen", Typist)
+        learn_reader.read(lesson, Bench(), **options)
         assert not left, left
         return prompts, capsys.readouterr().out
 

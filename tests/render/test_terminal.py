@@ -222,3 +222,23 @@ def test_in_a_notebook_text_is_returned_and_not_put_into_the_cell(monkeypatch):
     monkeypatch.setattr("builtins.get_ipython", ZMQInteractiveShell, raising=False)
     assert lines(Text(("river",)), title="bank") == alone
     assert "river" in " ".join(alone)
+
+
+def test_air_stands_around_a_long_paragraph_but_not_under_its_heading():
+    long, short = "a word of it " * 12, "a line"
+    parts = (Text(("Heading",), "heading"), Text((long,)), Text((short,)), Text((short,)), Text((long,)))
+    lines = render(Scene("", parts), "text", width=60).splitlines()
+    heading = lines.index("Heading")
+    assert lines[heading + 1].startswith("  a word")
+    line = lines.index("  a line")
+    assert lines[line - 1] == ""
+    assert lines[line + 1 : line + 3] == ["  a line", ""]
+    assert lines[-1].startswith("  a word")
+
+
+def test_an_item_of_a_list_stays_under_its_own_words():
+    text = render(Scene("", (Text(("– one and two and three and four and five",)),)), "text", width=30)
+    first, *others = text.strip("\n").splitlines()
+    assert first.startswith("  – one")
+    assert others
+    assert all(line.startswith("    ") and line[4] != " " for line in others)

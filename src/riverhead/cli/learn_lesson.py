@@ -69,7 +69,7 @@ def lesson(
     found = lesson_of(int(str(click.get_current_context().info_name)))
     bench = Bench(None if no_model else _opener(name, yes, offline))
     if is_terminal() and out.at_once and not was_given("format"):
-        from riverhead.cli.reader import read
+        from riverhead.cli.learn_reader import read
 
         return read(found, bench, _place(found, start), again)
     if start is not None or again:

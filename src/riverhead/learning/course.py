@@ -73,6 +73,7 @@ class Course(Displayable):
         tasted = self.next or self.lessons[0]
         yield Text((tasted.question,), "heading")
         yield Text((self.answers[tasted.number - 1],))
+        yield Text(("The lessons, and what you can do after each:",), "note")
         for each in self.lessons:
             yield Text((f"{each.number}  {each.title}{self._where(each)}",), "heading")
             yield from (Text((f"– {outcome}",)) for outcome in each.outcomes)

@@ -49,6 +49,7 @@ INDENT = 2  # headings stand at the margin, all else under them; the ▸ of a ro
 BROAD = 100  # characters to the right end of a formula beside a heading, however wide the window
 GAP = 3  # between a heading and the formula at its right
 BAR = 10  # characters of a bar that says 1
+BULLET = "– "  # of an item of a list: what follows it stands under its words
 TALL = 3  # lines of a paragraph that air stands around
 LABEL = 20  # characters in a line of a token beside or above a matrix, of which there are at most 3
 
@@ -175,7 +176,8 @@ class Terminal(Walker[list[Line]]):
         """A heading at the margin, prose and notes under it."""
         runs, formula = aside(part) if part.role == "heading" else (part.runs, None)
         line = Line("".join(map(self.inline, runs)), STYLES[part.role])
-        lines = self.wrap(line, 0 if part.role == "heading" else self.indent)
+        hang = len(BULLET) if line.plain.startswith(self.spell(BULLET)) else 0
+        lines = self.wrap(line, 0 if part.role == "heading" else self.indent, hang)
         if formula is not None and not self.beside(lines[-1], (formula,)):
             lines += self.formula(Formula(formula))
         return lines
