@@ -222,6 +222,7 @@ def test_the_overview_counts_lessons_exercises_skills_and_mistakes() -> None:
         progress.record(**attempt(3, skills=("masks",), mistakes={"base-2": 2, "one-of-old": 4}))
         progress.record(**attempt(4, skills=("masks",), score=None, mistakes={}))
         progress.reached(1, "a", done=True)
+        progress.reached(2, "a")
         now = NOW + 26 * MINUTE
         overview = progress.overview(now)
         _, skills, wrong = tables(progress, now)

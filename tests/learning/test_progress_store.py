@@ -87,7 +87,9 @@ def test_names_that_look_like_sql_are_names(kept: Progress) -> None:
     [
         ({"score": 1.01}, "score is 1.01; it is from 0 to 1"),
         ({"score": float("nan")}, "score is nan"),
+        ({"score": -0.01}, "score is -0.01"),
         ({"hints": 6}, "hints is 6; it is from 0 to 5"),
+        ({"hints": -1}, "hints is -1"),
         ({"at": NOW.replace(tzinfo=None)}, "has no time zone"),
     ],
 )

@@ -80,12 +80,10 @@ def learn(ctx: click.Context, format: str, output: Path | None) -> None:
     out = output_of(format, output, "riverhead.learn/1", FORMATS)
     from datetime import UTC, datetime
 
-    from riverhead.cli.learn_data import opened, progress_file
+    from riverhead.cli.learn_data import looked_at
     from riverhead.learning.course import course
-    from riverhead.learning.progress import Progress
 
-    progress = opened() if progress_file().exists() else Progress()  # to look at it makes no file
-    found = course(progress, datetime.now(UTC))
+    found = course(looked_at(), datetime.now(UTC))
     if out.format == "json":
         return write(as_json(found.to_dict()) + "\n", out.path)
     out.page("course", found.scene(), None)
