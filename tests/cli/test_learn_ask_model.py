@@ -79,7 +79,7 @@ def test_tools_notices_unchecked_numbers_and_the_offline_answer_have_lines_of_th
     )  # fmt: skip
     blocks = [" ".join(block.split()) for block in page.split("\n\n")]
     assert blocks[0] == "one"
-    assert blocks[1].startswith('→ cell {"a": 1}: xxx')
+    assert blocks[1].startswith("→ cell: a 1 → xxx")
     assert blocks[1].endswith("x…")
     assert blocks[2:] == [
         "two",

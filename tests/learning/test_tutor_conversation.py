@@ -230,6 +230,7 @@ def test_what_was_said_before_the_stream_was_cut_is_shown_and_checked() -> None:
     assert reply(events) == "So 2 + 2 = 5 and 7"
     assert [one.standing for one in of(Sum, events)] == ["false"]
     assert of(Notice, events)[0].failed
+    assert "did not finish" in of(Notice, events)[0].text
 
 
 def test_no_word_for_too_long_is_said_so() -> None:

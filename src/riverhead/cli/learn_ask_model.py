@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -81,7 +82,7 @@ class _Page:
                 self.sum(event)
             case ToolUsed():
                 self.flow.gap()
-                self.flow.line(f"→ {event.name} {_cut(event.arguments)}: {_cut(event.result)}", ASIDE)
+                self.flow.line(f"→ {event.name}: {_cut(event.arguments)} → {_cut(event.result)}", ASIDE)
                 self.flow.gap()
             case Notice(text):
                 self.flow.gap()
@@ -128,12 +129,19 @@ class _Page:
         right = sum(one.standing in RIGHT for one in done.sums)
         wrong = sum(one.is_wrong for one in done.sums)
         self.flow.end()
-        if right + wrong:
+        if right + wrong and done.finish in ("stop", "length"):
             self.flow.gap()
             sums = "1 sum" if right + wrong == 1 else f"{right + wrong} sums"
             self.flow.line(f"{sums} checked: {right} right, {wrong} wrong.", BAD if wrong else ASIDE)
 
 
 def _cut(text: str) -> str:
-    line = " ".join(text.split())
+    """What JSON says in running words, as it is where it is none; a long text ends in …."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        data = text
+    if isinstance(data, dict):
+        data = ", ".join(f"{name} {value}" for name, value in data.items())
+    line = " ".join(str(data).split())
     return line if len(line) <= MOST_OF_A_TOOL else line[: MOST_OF_A_TOOL - 1] + "…"

@@ -89,7 +89,8 @@ class _Asked:
         try:
             yield from self._turn()
         except (NoAnswerError, MissingExtraError) as failed:
-            said = Notice(f"The model gave no answer: {failed}.", failed=True)
+            how = "did not finish its answer" if self.sums.reply else "gave no answer"
+            said = Notice(f"The model {how}: {failed}.", failed=True)
         except KeyboardInterrupt:
             self.finish, said = "stopped", Notice("Stopped.", failed=True)
         yield from self.sums.close()
