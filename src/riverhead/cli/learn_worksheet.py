@@ -84,6 +84,8 @@ def worksheet(
     belongs what stands in the boxes. In a spreadsheet, format those columns as text first, or it makes dates
     of fractions.
     """
+    from riverhead.learning.worksheets.worksheet import check_student
+
     sheets = _meant(id, lesson, kinds, count, seed)
     if student is not None and (students is not None or names is not None):
         raise click.UsageError("--student is one sheet alone: leave out --students and --names")
@@ -100,8 +102,9 @@ def worksheet(
         check(form, "csv")
     called = _names(names)
     numbers = [student] if student is not None else list(range(1, (students or len(called) or 1) + 1))
+    check_student(numbers[-1])
     if len(called) > len(numbers):
-        raise InputError(f"--names has {len(called)} names for {len(numbers)} students; raise --students")
+        raise InputError(f"--names has {len(called)} names, and --students says {len(numbers)}: raise it")
     papers = _papers(sheets, numbers, called)
     if form is not None:
         from riverhead.learning.worksheets.form import form as blank

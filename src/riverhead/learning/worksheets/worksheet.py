@@ -12,7 +12,7 @@ from riverhead.learning.exercises import VERSION, Exercise, fresh, kinds
 from riverhead.learning.exercises.draw import Draw
 from riverhead.learning.lessons import lesson
 
-__all__ = ["MOST_COUNT", "MOST_STUDENTS", "SEED", "Paper", "Worksheet", "lettered"]
+__all__ = ["MOST_COUNT", "MOST_STUDENTS", "SEED", "Paper", "Worksheet", "check_student", "lettered"]
 
 MOST_COUNT = 30  # exercises of a student: some hours of work
 MOST_STUDENTS = 300
@@ -96,8 +96,7 @@ class Worksheet:
         >>> [made.kind.name for made in Worksheet.parse("dots+scalingx3-1-k3m9q2").exercises(7)]
         ['dots', 'scaling', 'dots']
         """
-        if not 1 <= student <= MOST_STUDENTS:
-            raise InputError(f"student is {student}; students count from 1, up to {MOST_STUDENTS}")
+        check_student(student)
         draw = Draw(f"{self.id}-{student}")
         found: list[Exercise] = []
         for n in range(self.count):
@@ -122,6 +121,12 @@ class Paper:
     def whose(self) -> str:
         """Whose sheet it is, in words."""
         return f"student {self.student}" + (f", {self.name}" if self.name else "")
+
+
+def check_student(student: int) -> None:
+    """Raise `InputError` where no student has this number."""
+    if not 1 <= student <= MOST_STUDENTS:
+        raise InputError(f"student is {student}; students count from 1, up to {MOST_STUDENTS}")
 
 
 def lettered(sheet: Sheet) -> Mapping[str, Cell]:
