@@ -7,101 +7,152 @@ import re
 import sqlite3
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any
 
-from riverhead.learning.lessons import Bench, Section, lessons
+from riverhead.learning.lessons import Bench, Section, lesson, lessons
 
 __all__ = ["Hit", "Library", "Passage", "library"]
 
+COMPUTED = re.compile(r"\{\{.*?\}\}|^```.*?^```$", re.M | re.S)
 MOST_WORDS = 60  # of a question; what is longer is mostly a story
-WORD = re.compile(r"[^\W_]+")
-COLUMNS = "title, asked, prose"
-WEIGHTS = "3.0, 4.0, 1.0"  # of the columns, as bm25 takes them
-ONE_QUESTION = 1.5  # a learner's question that says nearly the same counts more than words here and there
-FLOOR = 0.34  # the share of a question's words, by how telling they are, that a passage has to have
-PORTER = "tokenize = 'porter unicode61 remove_diacritics 2'"
+TITLE, ASKED, PROSE = 2.0, 1.0, 0.5  # how much a word counts, by where it stands
+SMOOTH = 0.3  # of a count: what has not been said in a passage may still be meant
+BEGINNING = 4  # letters that words of one family share
+KNOWN = 0.6  # of a question's words at least: that any passage has them
+COVERED = 0.25  # of them at least, by how rare they are: that the best passage has them
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A section of a lesson, as it is searched: its title, learners' questions, its words."""
+    """A section of a lesson, as it is searched: its title, learners' questions, its words without numbers."""
 
     lesson: int
     id: str
     title: str
     asked: tuple[str, ...]
-    prose: str
+    words: str
+
+    @property
+    def prose(self) -> str:
+        """What it says, its numbers computed."""
+        return Bench().prose(lesson(self.lesson)[self.id])
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage found; ``covered`` is the share of the question's words, by how telling they are, it has."""
+    """A passage found; ``score`` is how much likelier the question is there than anywhere, as a logarithm."""
 
     passage: Passage
     score: float
-    covered: float
 
 
 class Library:
-    """Passages in an index of SQLite's FTS5, in memory: each of them, and each learner's question apart.
+    """Passages in an index of SQLite's FTS5, in memory: their titles, words, and what learners ask.
 
-    >>> found = Library([Passage(1, "a", "The mask", ("can it cheat?",), "Later tokens are hidden.")])
+    A question goes to the passage in which its words and its pairs of words are most at home: Σ ln of how
+    much likelier each is there than anywhere, the rare ones counting more (naive Bayes).
+
+    >>> mask = Passage(1, "mask", "The mask", ("can it cheat?",), "Later tokens are hidden.")
+    >>> norm = Passage(1, "norm", "The norm", ("why not let numbers grow?",), "Numbers are kept small.")
+    >>> found = Library([mask, norm])
     >>> [hit.passage.id for hit in found.search("how does it not cheat")], found.search("bread and butter")
-    (['a'], ())
+    (['mask'], ())
     """
 
     def __init__(self, passages: Iterable[Passage]) -> None:
         self.passages = tuple(passages)
-        self._db = sqlite3.connect(":memory:", check_same_thread=False)
-        self._db.execute(f"CREATE VIRTUAL TABLE whole USING fts5({COLUMNS}, {PORTER})")
-        self._db.execute(f"CREATE VIRTUAL TABLE question USING fts5(asked, passage UNINDEXED, {PORTER})")
-        for number, passage in enumerate(self.passages):
-            asked = [_said(line) for line in passage.asked]
-            row = (number, _said(passage.title), "\n".join(asked), passage.prose)
-            self._db.execute(f"INSERT INTO whole(rowid, {COLUMNS}) VALUES (?, ?, ?, ?)", row)
-            self._db.executemany("INSERT INTO question VALUES (?, ?)", [(line, number) for line in asked])
+        self._stems = _Stems()
+        self._counts: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+        self._sizes = [0.0] * len(self.passages)
+        texts = [(n, *text) for n, passage in enumerate(self.passages) for text in _texts(passage)]
+        for (n, weight, _), words in zip(texts, self._stems.of([text for *_, text in texts]), strict=True):
+            for feature in self._features(words):
+                self._counts[feature][n] += weight
+                self._sizes[n] += weight
 
     def search(self, question: str, n: int = 3) -> tuple[Hit, ...]:
-        """Return the ``n`` best passages, the best first; none that has too little of what was asked."""
-        score: dict[int, float] = defaultdict(float)
-        telling: dict[int, float] = defaultdict(float)
-        alike: dict[int, float] = defaultdict(float)  # by learner's question
-        passage_of: dict[int, int] = {}
-        total = 0.0
-        for term in _terms(question):
-            found = self._found(f"SELECT rowid, bm25(whole, {WEIGHTS}) FROM whole WHERE whole MATCH ?", term)
-            rarity = math.log(1 + (len(self.passages) - len(found) + 0.5) / (len(found) + 0.5))
-            total += rarity
-            for number, rank in found:
-                score[number] -= rank
-                telling[number] += rarity
-            sql = "SELECT rowid, bm25(question), passage FROM question WHERE question MATCH ?"
-            for line, rank, number in self._found(sql, term):
-                alike[line] -= rank
-                passage_of[line] = number
-        best: dict[int, float] = defaultdict(float)
-        for line, number in passage_of.items():
-            best[number] = max(best[number], alike[line])
-        hits = [
-            Hit(self.passages[number], score[number] + ONE_QUESTION * best[number], telling[number] / total)
-            for number in score
-        ]
-        return tuple(sorted((h for h in hits if h.covered >= FLOOR), key=lambda h: -h.score)[:n])
+        """Return the ``n`` best passages, the best first; nothing where the question's words are foreign."""
+        (words,) = self._stems.of([question])
+        features = list(self._features(words[:MOST_WORDS]))
+        scores = [0.0] * len(self.passages)
+        for feature in features:
+            if feature in self._counts:
+                for number, gain in enumerate(self._gains(feature)):
+                    scores[number] += gain
+        best = sorted(range(len(scores)), key=lambda number: -scores[number])[:n]
+        covered, known = self._covered(features, best[0] if best else 0)
+        if covered < COVERED or known < KNOWN:
+            return ()
+        return tuple(Hit(self.passages[number], scores[number]) for number in best)
 
-    def _found(self, sql: str, term: str) -> list[Any]:
-        return self._db.execute(sql, (f'"{term}"',)).fetchall()
+    def _features(self, words: Sequence[str]) -> Iterator[str]:
+        """What counts of a text: its words, how they begin, and its pairs."""
+        stop = self._stems.stop
+        for word in words:
+            if word not in stop:
+                yield word
+                if len(word) > BEGINNING:
+                    yield f"{word[:BEGINNING]}…"
+        for pair in pairwise(words):
+            if not stop.issuperset(pair):
+                yield " ".join(pair)
+
+    def _gains(self, feature: str) -> list[float]:
+        """How much likelier a feature is in each passage than anywhere, as logarithms, by how rare it is."""
+        counts, kinds = self._counts[feature], len(self._counts)
+        anywhere = (sum(counts.values()) + SMOOTH) / (sum(self._sizes) + SMOOTH * kinds)
+        rarity = self._rarity(feature)
+        return [
+            rarity * math.log((counts.get(n, 0.0) + SMOOTH) / (size + SMOOTH * kinds) / anywhere)
+            for n, size in enumerate(self._sizes)
+        ]
+
+    def _rarity(self, feature: str) -> float:
+        """ln of one over the share of passages that have it; what none has is the rarest."""
+        return math.log(1 + len(self.passages) / (len(self._counts.get(feature, ())) + 0.5))
+
+    def _covered(self, features: Sequence[str], number: int) -> tuple[float, float]:
+        """The share of a question's words that a passage has, by how rare they are; and that any has."""
+        words = [feature for feature in features if " " not in feature and "…" not in feature]
+        total = sum(map(self._rarity, words))
+        has = sum(self._rarity(word) for word in words if number in self._counts.get(word, ()))
+        known = sum(word in self._counts for word in words)
+        return (has / total, known / len(words)) if words else (0.0, 0.0)
+
+
+class _Stems:
+    """Texts as the stems of their words, by SQLite's FTS5: Porter's, without accents."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect(":memory:", check_same_thread=False)
+        self._db.execute(
+            "CREATE VIRTUAL TABLE text USING fts5(words, tokenize = 'porter unicode61 remove_diacritics 2')"
+        )
+        self._db.execute("CREATE VIRTUAL TABLE stem USING fts5vocab(text, 'instance')")
+        (stop,) = self.of([_table("words.toml")["stop"]])
+        self.stop = frozenset(stop)
+
+    def of(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return the stems of each text, in order."""
+        self._db.execute("DELETE FROM text")
+        self._db.executemany("INSERT INTO text(rowid, words) VALUES (?, ?)", enumerate(texts))
+        found: list[list[str]] = [[] for _ in texts]
+        for stem, row in self._db.execute("SELECT term, doc FROM stem ORDER BY doc, offset"):
+            found[row].append(stem)
+        return found
 
 
 @cache
 def library() -> Library:
     """Return the lessons' own library; its numbers are computed, no model is opened."""
-    bench, more = Bench(), _table("asked.toml")
+    more = _table("asked.toml")
     return Library(
-        Passage(each.number, section.id, section.title, _asked(section, more), bench.prose(section))
+        Passage(each.number, section.id, section.title, _asked(section, more), _words(section))
         for each in lessons()
         for section in each.sections
     )
@@ -112,30 +163,18 @@ def _asked(section: Section, more: Mapping[str, Sequence[str]]) -> tuple[str, ..
     return (*section.asked, *more.get(section.id, ()))
 
 
-def _terms(question: str) -> list[str]:
-    """The words of a question that tell something, and what learners mean by some of them."""
-    words = WORD.findall(_said(question).casefold())
-    kept = [word for word in dict.fromkeys(words) if word not in _vocabulary()["stop"]]
-    return kept[:MOST_WORDS]
+def _words(section: Section) -> str:
+    """The words of a section as they are written, without what is computed and without figures."""
+    return COMPUTED.sub(" ", section.source)
 
 
-def _said(text: str) -> str:
-    """A text, and behind it the terms that its everyday words stand for."""
-    plain = f" {' '.join(WORD.findall(text.casefold()))} "
-    meant = [
-        term
-        for term, ways in _vocabulary()["meant"].items()
-        if any(f" {way} " in plain or f" {way}s " in plain for way in ways)
-    ]
-    return " ".join([text, *meant])
+def _texts(passage: Passage) -> Iterator[tuple[float, str]]:
+    """The texts of a passage, each with how much its words count."""
+    yield TITLE, passage.title
+    yield PROSE, passage.words
+    for question in passage.asked:
+        yield ASKED, question
 
 
 def _table(name: str) -> dict[str, Any]:
     return tomllib.loads((files("riverhead.learning.tutor") / name).read_text("utf-8"))
-
-
-@cache
-def _vocabulary() -> Mapping[str, Any]:
-    """The words that tell nothing (``stop``), and everyday words by the term they stand for (``meant``)."""
-    raw = _table("words.toml")
-    return {"stop": frozenset(raw["stop"].split()), "meant": raw["meant"]}

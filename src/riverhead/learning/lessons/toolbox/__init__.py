@@ -31,4 +31,7 @@ IN_A_MODEL: dict[str, Callable[..., Any]] = {}  # these take the model first
 for name in MODULES:
     module = import_module(f"{__name__}.{name}")
     for found, names in ((NAMES, "NAMES"), (IN_A_MODEL, "IN_A_MODEL")):
-        found.update(getattr(module, names, {}))
+        for word, call in getattr(module, names, {}).items():
+            if word in NAMES or word in IN_A_MODEL:
+                raise KeyError(f"two modules of the toolbox call something {word!r}; {name} is the second")
+            found[word] = call
