@@ -13,7 +13,8 @@ from riverhead.cli.escapes import as_json
 from riverhead.cli.options import format_option
 
 PACKAGES = ("numpy", "click", "rich", "gguf", "tokenizers", "platformdirs", "jinja2", "filelock")
-OPTIONAL = ("resvg_py", "torch", "transformers")
+LEARNING = ("fsrs", "markdown-it-py", "prompt-toolkit")
+OPTIONAL = ("resvg_py", "typst", "httpx", "torch", "transformers")
 
 
 @click.command(epilog="\b\nExample:\n  riverhead doctor --format json\n")
@@ -33,10 +34,11 @@ def doctor(format: str) -> None:
 
 def examine() -> dict[str, object]:
     """Everything the doctor says, by name."""
+    from riverhead.cli.learn_data import progress_file
     from riverhead.core import kernel
     from riverhead.transformer import store
 
-    versions = {name: _version(name) for name in PACKAGES + OPTIONAL}
+    versions = {name: _version(name) for name in PACKAGES + LEARNING + OPTIONAL}
     cached = store.models()
     return {
         "riverhead": __version__,
@@ -48,6 +50,7 @@ def examine() -> dict[str, object]:
         "matrix products": f"NumPy, {_blas()}",
         **{name: version or "not installed (optional)" for name, version in versions.items()},
         "cache": str(store.cache_folder()),
+        "progress": str(progress_file()),
         "models": {model.name: model.problem or f"{model.n_bytes:,} bytes" for model in cached},
     }
 
