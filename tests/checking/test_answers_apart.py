@@ -43,6 +43,15 @@ def test_the_numbers_at_hand_hide_what_others_would_show():
     assert ("minus-lost", "") not in pairs(dot_sheet([[2.0, -1.0]], [[2.0, 1.0], [1.0, 3.0]]))
 
 
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_what_only_these_numbers_hide_is_a_blur_however_few_they_are(n):
+    # a chance that comes once in n with any numbers, for a row and for its values
+    row = softmax_sheet([[0.5 * j for j in range(n)]])
+    assert ("hardmax", "own-key-only") in pairs(row)
+    mixed = values_sheet([[0.5, *[0.5 / (n - 1)] * (n - 1)]], [[j * j - 1.5 * j] for j in range(n)])
+    assert ("top-value-only", "own-key-only") in pairs(mixed)
+
+
 def test_two_mistakes_that_are_one_on_a_sheet_are_no_blur_of_it():
     asked = attention_sheet(
         derive([[1.0, -1.0], [2.0, 0.5]], [[1.0, 0.5], [-1.0, 1.5]], [[2.0], [-3.0]]), ("out",)

@@ -28,6 +28,7 @@ from riverhead.checking.answers.working import truth
 from riverhead.errors import InputError
 from riverhead.learning.exercises import VERSION, clean, exercise, fresh, kinds
 from riverhead.learning.exercises.draw import Draw
+from riverhead.learning.exercises.exercise import Made
 from riverhead.learning.exercises.words import padding, sentence
 from riverhead.numbers import Interval
 
@@ -35,13 +36,17 @@ KINDS = (
     *("dots", "score-grid", "scaling", "softmax", "two-token", "values", "attention", "causal", "padded"),
     "layer-norm",
 )
-SEEDS = [f"{n:04d}ab" for n in range(16)]
+SEEDS = [f"{n:04d}ab" for n in range(6)]
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 @cache
 def made(kind):
     return [fresh(kind, seed) for seed in SEEDS]
+
+
+def many(kind):
+    return [fresh(kind, f"{n:06d}") for n in range(40)]
 
 
 def numbers(sheet: Sheet, grid: str):
@@ -64,7 +69,7 @@ GOLDEN = {
     "score-grid": "0685caff484b49f8",
     "scaling": "6d72949c1e764489",
     "softmax": "5bb47f8263bf9318",
-    "two-token": "04c9ba1fd9fc2093",
+    "two-token": "e9d0da3f1bfb3e6d",
     "values": "25c99b2427b10984",
     "attention": "fecb8618af4c345f",
     "causal": "428170bf9e5324c7",
@@ -82,9 +87,9 @@ def test_an_id_gives_what_it_always_gave(kind):
 @every_kind
 def test_an_id_makes_its_exercise_again_and_another_another(kind):
     found = made(kind)
-    assert exercise(found[7].id) == found[7]
-    assert found[7].id == f"{kind}-{VERSION}-{SEEDS[7]}"
-    assert len({f"{item.sheet}{item.task}" for item in found}) > len(found) * 0.9
+    assert exercise(found[5].id) == found[5]
+    assert found[5].id == f"{kind}-{VERSION}-{SEEDS[5]}"
+    assert len({f"{item.sheet}{item.task}" for item in found}) == len(found)
 
 
 def test_a_draw_is_pythons_oldest_stream_and_nothing_else():
@@ -114,6 +119,15 @@ def test_a_kind_that_never_makes_a_good_one_says_so(monkeypatch):
     monkeypatch.setattr(type(kinds()["softmax"]), "make", lambda self, draw: None)
     with pytest.raises(InputError, match="take another seed"):
         fresh("softmax", "k3m9q2")
+
+
+@pytest.mark.parametrize("bad", [[[3.5, -0.5, 1.5]], [[0.5, 1.5]]])  # saturated; the largest its own
+def test_a_draw_that_is_not_clean_or_not_clear_is_taken_again(monkeypatch, bad):
+    drawn = iter([bad, [[1.5, -0.5, 0.5]]])
+    monkeypatch.setattr(
+        type(kinds()["softmax"]), "make", lambda self, draw: Made((), softmax_sheet(next(drawn)))
+    )
+    assert fresh("softmax", "k3m9q2").sheet["scores.0.0"].truth == 1.5
 
 
 # Clean numbers
@@ -155,13 +169,13 @@ def test_no_query_or_key_is_all_zeros_and_no_two_are_the_same(kind):
 
 
 def test_scaling_comes_to_d_k_64_and_divides_by_8():
-    widths = {item.sheet["d_k"].truth: item.sheet["divisor"].truth for item in made("scaling")}
+    widths = {item.sheet["d_k"].truth: item.sheet["divisor"].truth for item in many("scaling")}
     assert widths[64.0] == 8.0
     assert all(divisor == width**0.5 and divisor.is_integer() for width, divisor in widths.items())
 
 
 def test_softmax_has_two_to_five_tokens_and_attention_three_or_four():
-    assert {len(numbers(item.sheet, "scores")) for item in made("softmax")} == {2, 3, 4, 5}
+    assert {len(numbers(item.sheet, "scores")) for item in many("softmax")} == {2, 3, 4, 5}
     assert {len(numbers(item.sheet, "v")) // 2 for item in made("attention")} == {3, 4}
 
 
@@ -187,7 +201,7 @@ def test_sentences_are_words_of_which_none_comes_twice():
 
 @every_kind
 def test_the_truth_scores_1_and_nothing_is_blurred(kind):
-    for item in made(kind)[:12]:
+    for item in made(kind):
         report = grade(item.sheet, solved(item.sheet))
         assert report.score == 1.0
         assert {mark.kind for mark in report.marks} == {Kind.RIGHT}
@@ -196,7 +210,7 @@ def test_the_truth_scores_1_and_nothing_is_blurred(kind):
 
 @every_kind
 def test_each_mistake_that_a_sheet_can_show_is_diagnosed_as_itself(kind):
-    for item in made(kind)[:2]:
+    for item in made(kind)[:1]:
         shows = {
             trail.mistake.id for trail in trails(item.sheet, truth) if any(map(trail.makes, item.sheet.asked))
         }
@@ -237,7 +251,7 @@ def rounded_all_along(sheet: Sheet, pick) -> dict[str, str] | None:
 
 @every_kind
 def test_a_learner_who_rounds_every_step_is_never_marked_down(kind):
-    for item, share in zip(made(kind)[:12], 4 * [1.0, 0.5, 0.0], strict=True):
+    for item, share in zip(made(kind), 2 * [1.0, 0.5, 0.0], strict=True):
         chance = random.Random(item.id)
         answers = rounded_all_along(item.sheet, lambda chance=chance, share=share: chance.random() < share)
         assert answers is not None

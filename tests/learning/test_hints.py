@@ -103,6 +103,14 @@ def test_the_third_has_the_learners_own_numbers_and_names_what_is_blank():
     assert f"{softmax.sheet['exp.0.0'].truth:.2f}" not in blank
 
 
+def test_the_fourth_gives_no_number_away_but_of_the_cell_it_works():
+    softmax = made("softmax")
+    assert "With other numbers" in text(hints(softmax, {}, "weights.0.0")[3])
+    wrong = {id: "9.99" for id in solved(softmax.sheet) if not id.startswith("weights")}
+    assert "With other numbers" in text(hints(softmax, wrong, "weights.0.0")[3])
+    assert "With other numbers" not in text(hints(softmax, before(softmax.sheet, "weights.0.0"))[3])
+
+
 def test_what_cannot_be_read_is_blank_and_a_fraction_is_its_number():
     softmax = made("softmax")
     third = hints(softmax, {"exp.0.0": "<script>", "sum.0": "19/2"}, "weights.0.0")[2]
@@ -117,7 +125,8 @@ def test_without_a_cell_the_first_blank_or_wrong_one_is_meant():
     name = softmax.sheet[second].name
     assert softmax.sheet[first].name in " ".join(text(hints(softmax)[0]).split())
     assert name in " ".join(text(hints(softmax, {first: right[first]})[0]).split())
-    assert name in " ".join(text(hints(softmax, right | {second: "99"})[0]).split())
+    for wrong in ("99", "two", " "):
+        assert name in " ".join(text(hints(softmax, right | {second: wrong})[0]).split())
     assert softmax.sheet[last].name in " ".join(text(hints(softmax, right)[0]).split())
 
 

@@ -37,7 +37,7 @@ def score_grid(draw: Draw) -> Made | None:
 def two_token(draw: Draw) -> Made | None:
     """One query of two tokens, of four components, from dot products to weights."""
     tokens, asking = sentence(draw, 2), draw.integer(0, 1)
-    q, k = clean.vectors(draw, 2, 4, -1, 2), clean.vectors(draw, 2, 4, -1, 2)
+    q, k = clean.vectors(draw, 2, 4), clean.vectors(draw, 2, 4)
     scores = [dot / 2 for dot in clean.dots(q[asking], k)]
     if (
         not clean.tells(scores, asking)
