@@ -19,7 +19,7 @@ from riverhead.errors import InputError, MissingExtraError
 from riverhead.learning.exercises import VERSION, exercise, kinds
 from riverhead.learning.worksheets import Paper, Worksheet, pages
 from riverhead.learning.worksheets.nodes import Nodes, runs
-from riverhead.learning.worksheets.typeset import reports_pdf, sheets_pdf
+from riverhead.learning.worksheets.typeset import lacking, reports_pdf, sheets_pdf
 from riverhead.learning.worksheets.worksheet import MOST_COUNT, MOST_STUDENTS, SEED, lettered
 from riverhead.scene import Formula, Scene, Table, Text, Word
 
@@ -218,6 +218,10 @@ def test_what_a_name_or_an_answer_would_do_to_typst_it_shows(typst: None, tmp_pa
     assert hostile in text_of(sheets_pdf([paper], with_key=True), tmp_path)
     scene = Scene(hostile, (Text((hostile,)), Table((hostile,), ((Word(hostile),),))))
     assert text_of(reports_pdf(paper.worksheet, [(hostile, scene)]), tmp_path).count("#read") == 5
+
+
+def test_letters_that_no_font_has_are_known(typst: None) -> None:
+    assert lacking("Zoë\U0010fffe √x′ \u0378 γ\u0378") == "\U0010fffe\u0378"  # both unassigned
 
 
 def test_without_typst_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

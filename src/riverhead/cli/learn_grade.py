@@ -83,10 +83,12 @@ def _feedback_format(path: Path) -> str:
 
 
 def _hand_back(report: ClassReport, format: str, path: Path) -> None:
+    from riverhead.cli.learn_worksheet import say_lacking
     from riverhead.learning.worksheets.pages import bound
     from riverhead.learning.worksheets.typeset import reports_pdf
 
     scenes = [(f"student {each.student}", each.scene(report.worksheet)) for each in report.students]
     if format == "pdf":
-        return write(reports_pdf(report.worksheet, scenes), path)
+        write(reports_pdf(report.worksheet, scenes), path)
+        return say_lacking("".join(str(scene) for _, scene in scenes))
     return write(bound([scene for _, scene in scenes], format), path)

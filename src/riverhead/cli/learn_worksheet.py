@@ -18,7 +18,7 @@ from riverhead.errors import InputError
 if TYPE_CHECKING:
     from riverhead.learning.worksheets import Paper, Worksheet
 
-__all__ = ["read_file", "worksheet"]
+__all__ = ["read_file", "say_lacking", "worksheet"]
 
 FORMATS = ("text", "pdf", "markdown", "latex", "json")
 COUNT = 8
@@ -126,6 +126,16 @@ def read_file(file: str, what: str, most: int) -> str:
     return decoded(data)
 
 
+def say_lacking(text: str) -> None:
+    """Say which letters of a PDF are boxes, for want of a font."""
+    from riverhead.learning.worksheets.typeset import lacking
+
+    if letters := lacking(text):
+        say(
+            printable(f"no font here has {letters}: they are boxes in the PDF; install one, as Noto Sans CJK")
+        )
+
+
 def _meant(
     id: str | None, lesson: int | None, kinds: tuple[str, ...], count: int | None, seed: str | None
 ) -> Worksheet:
@@ -177,7 +187,8 @@ def _show(papers: list[Paper], out: Output, key: bool, paper: str, duplex: bool)
 
         with bar("setting the sheets"):
             pdf = sheets_pdf(papers, with_key=key, paper=paper, double=duplex)
-        return write(pdf, out.path)
+        write(pdf, out.path)
+        return say_lacking("".join(each.name for each in papers))
     if out.format == "json":
         about = papers[0].worksheet
         data = {

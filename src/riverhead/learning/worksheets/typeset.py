@@ -16,11 +16,16 @@ from riverhead.learning.worksheets.worksheet import Paper, Worksheet
 from riverhead.render.letters import visible
 from riverhead.scene import Scene
 
-__all__ = ["PAPERS", "check_typst", "reports_pdf", "sheets_pdf"]
+__all__ = ["PAPERS", "check_typst", "lacking", "reports_pdf", "sheets_pdf"]
 
 PAPERS = {"a4": "a4", "letter": "us-letter"}
 
-Format = Literal["pdf", "png"]
+LATIN = "\u024f"  # up to here the fonts within typst have every letter
+NOWHERE = "\U0010fffd"  # a letter that no font has
+ALONE = b"""#set page(width: auto, height: auto, margin: 0pt)
+#set text(font: ("New Computer Modern", "DejaVu Sans"))
+#for letter in json(bytes(sys.inputs.data)).letters { page(text(letter)) }
+"""
 
 
 def check_typst() -> None:
@@ -57,6 +62,16 @@ def reports_pdf(worksheet: Worksheet, reports: Iterable[tuple[str, Scene]], *, p
         for whose, scene in reports
     ]
     return _set(worksheet, pages, [], paper=paper)
+
+
+def lacking(text: str) -> str:
+    """Return the letters of ``text`` that no font here has: a PDF shows them as boxes."""
+    letters = list(dict.fromkeys(letter for letter in visible(text) if letter > LATIN))
+    if not letters:
+        return ""
+    drawn = _compile(ALONE, {"letters": [NOWHERE, *letters]}, "svg")
+    assert isinstance(drawn, list)  # a picture a letter
+    return "".join(letter for letter, picture in zip(letters, drawn[1:], strict=True) if picture == drawn[0])
 
 
 def _sheet(paper: Paper) -> Node:
@@ -131,17 +146,21 @@ def _set(
         "pages": pages,
         "keys": keys,
     }
-    return typeset(data)
+    template = (files("riverhead.learning.worksheets") / "sheet.typ").read_bytes()
+    drawn = _compile(template, data, "pdf")
+    assert isinstance(drawn, bytes)
+    return drawn
 
 
-def typeset(data: dict[str, Any], format: Format = "pdf") -> bytes:
-    """Return what the template makes of ``data``."""
+def _compile(template: bytes, data: dict[str, Any], format: Literal["pdf", "svg"]) -> bytes | list[bytes]:
+    """What typst makes of a template and its data; of several pages as pictures, a list."""
     check_typst()
     import typst
 
-    template = (files("riverhead.learning.worksheets") / "sheet.typ").read_bytes()
+    inputs = {"data": json.dumps(data)}
     try:
-        # tags would make it seven times as large, and are of no use on paper
-        return typst.compile(template, format=format, sys_inputs={"data": json.dumps(data)}, pdf_tags=False)
+        # tags would make a PDF seven times as large, and are of no use on paper
+        drawn: bytes | list[bytes] = typst.compile(template, format=format, sys_inputs=inputs, pdf_tags=False)
     except typst.TypstError as error:
         raise RiverheadError(f"typst could not set the sheets: {error}") from error
+    return drawn
