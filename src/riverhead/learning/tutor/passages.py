@@ -20,9 +20,10 @@ __all__ = ["Hit", "Library", "Passage", "library"]
 
 COMPUTED = re.compile(r"\{\{.*?\}\}|^```.*?^```$", re.M | re.S)
 MOST_WORDS = 60  # of a question; what is longer is mostly a story
-TITLE, ASKED, PROSE = 2.0, 1.0, 0.5  # how much a word counts, by where it stands
+TITLE, ASKED, PROSE = 2.0, 1.0, 1.0  # how much a word counts, by where it stands
 SMOOTH = 0.3  # of a count: what has not been said in a passage may still be meant
 BEGINNING = 4  # letters that words of one family share
+GAPS = (2, 3)  # telling words from one to the next of a pair
 KNOWN = 0.6  # of a question's words at least: that any passage has them
 COVERED = 0.25  # of them at least, by how rare they are: that the best passage has them
 
@@ -60,7 +61,7 @@ class Library:
     >>> mask = Passage(1, "mask", "The mask", ("can it cheat?",), "Later tokens are hidden.")
     >>> norm = Passage(1, "norm", "The norm", ("why not let numbers grow?",), "Numbers are kept small.")
     >>> found = Library([mask, norm])
-    >>> [hit.passage.id for hit in found.search("how does it not cheat")], found.search("bread and butter")
+    >>> [hit.passage.id for hit in found.search("how does it not cheat", 1)], found.search("bread and butter")
     (['mask'], ())
     """
 
@@ -91,16 +92,15 @@ class Library:
         return tuple(Hit(self.passages[number], scores[number]) for number in best)
 
     def _features(self, words: Sequence[str]) -> Iterator[str]:
-        """What counts of a text: its words, how they begin, and its pairs."""
+        """What counts of a text: words, how they begin, pairs, and pairs of telling words further apart."""
         stop = self._stems.stop
-        for word in words:
-            if word not in stop:
-                yield word
-                if len(word) > BEGINNING:
-                    yield f"{word[:BEGINNING]}…"
-        for pair in pairwise(words):
-            if not stop.issuperset(pair):
-                yield " ".join(pair)
+        telling = [word for word in words if word not in stop]
+        yield from words
+        yield from (f"{word[:BEGINNING]}…" for word in telling if len(word) > BEGINNING)
+        yield from (" ".join(pair) for pair in pairwise(words) if not stop.issuperset(pair))
+        for gap in GAPS:
+            pairs = zip(telling, telling[gap:], strict=False)
+            yield from dict.fromkeys(" & ".join(sorted(pair)) for pair in pairs)
 
     def _gains(self, feature: str) -> list[float]:
         """How much likelier a feature is in each passage than anywhere, as logarithms, by how rare it is."""
@@ -118,7 +118,9 @@ class Library:
 
     def _covered(self, features: Sequence[str], number: int) -> tuple[float, float]:
         """The share of a question's words that a passage has, by how rare they are; and that any has."""
-        words = [feature for feature in features if " " not in feature and "…" not in feature]
+        words = [
+            word for word in features if " " not in word and "…" not in word and word not in self._stems.stop
+        ]
         total = sum(map(self._rarity, words))
         has = sum(self._rarity(word) for word in words if number in self._counts.get(word, ()))
         known = sum(word in self._counts for word in words)
