@@ -156,6 +156,13 @@ def test_no_weight_is_all_or_nothing_unless_a_mask_makes_it_so(kind):
             assert len(seen) < len(asked)
 
 
+@pytest.mark.parametrize("kind", ["softmax", "two-token", "attention", "causal", "padded"])
+def test_exponentials_fit_the_paper(kind):
+    for item in made(kind):
+        exps = [cell.truth for cell in item.sheet.asked if cell.grid == "exp" and cell.truth]
+        assert all(0.04 < exp < 55 for exp in exps)
+
+
 @every_kind
 def test_no_query_or_key_is_all_zeros_and_no_two_are_the_same(kind):
     for item in made(kind):

@@ -14,11 +14,10 @@ from riverhead.learning.exercises.draw import Draw
 
 __all__ = ["LEAST", "MOST", "dots", "saturates", "sees_apart", "tells", "vectors"]
 
-LEAST, MOST = (
-    0.02,
-    0.9,
-)  # of a weight: below, two decimals hold one digit of it at most; above, little is shared
-
+# Of a weight: below, two decimals hold one digit of it at most; above, hardly anything is shared.
+LEAST, MOST = 0.02, 0.9
+# Of a score: e^−3 = 0.05 still has a digit at two decimals, e^4 = 54.60 is still small.
+LOW, HIGH = -3.0, 4.0
 MOST_ZEROS = 0.25  # of the numbers of a matrix
 TRIES = 200
 
@@ -41,15 +40,16 @@ def vectors(draw: Draw, n: int, d: int, low: int = -2, high: int = 3) -> list[li
 def tells(scores: Sequence[float], own: int) -> bool:
     """Say whether a row of scores is worth a sheet, which takes a hundred times as long to make.
 
-    Its weights keep to the limits, no two are the same, and none of the scores is 0; the largest is not the
-    token's own (all weight on the largest, or on itself, would be one).
+    Scores and weights keep to the limits, no two are the same, and none of the scores is 0; the largest is
+    not the token's own (all weight on the largest, or on itself, would be one).
 
     >>> tells([1.0, 0.5, -0.5], own=2), tells([1.0, 0.5, -0.5], own=0), tells([0.0, -0.5], own=1)
     (True, False, False)
     """
     exps = [math.exp(score) for score in scores]
     alike = len({0, *scores}) <= len(scores) or max(scores) == scores[own]
-    return not alike and all(LEAST <= exp / math.fsum(exps) <= MOST for exp in exps)
+    small = all(LOW <= score <= HIGH for score in scores)
+    return small and not alike and all(LEAST <= exp / math.fsum(exps) <= MOST for exp in exps)
 
 
 def dots(q: Sequence[float], k: Sequence[Sequence[float]]) -> list[float]:
