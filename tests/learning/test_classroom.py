@@ -89,6 +89,22 @@ def test_every_planted_mistake_is_found_with_its_count() -> None:
     assert [each.student for each in report.students if each.score == 1] == [17, 18, 19, 25, 26, 27]
 
 
+@pytest.mark.parametrize(
+    ("kind", "mistake", "lesson"),
+    [
+        ("score-grid", "minus-lost", 1),  # made in lesson 2; dot products are taught before
+        ("softmax", "weights-rounded-early", 2),  # rounding is no kind's own: where it was made
+    ],
+)
+def test_a_mistake_leads_to_the_lesson_that_teaches_it(kind: str, mistake: str, lesson: int) -> None:
+    sheets = Worksheet(kind, 1, "k3m9q2")
+    (made,) = sheets.exercises(1)
+    wrong = solved(made.sheet) | mistaken(made.sheet, mistake)
+    head = ["student", "exercise", *letters(made).values()]
+    report = grade_class(sheets, written([head, ["1", "1", *(wrong[cell] for cell in letters(made))]]))
+    assert {each.id: each.lesson for each in report.mistakes}[mistake] == lesson
+
+
 def test_the_same_class_is_graded_alike_however_its_file_is_written() -> None:
     rows = planted()[0][:15]
     wanted = graded(rows).to_dict()

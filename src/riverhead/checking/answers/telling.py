@@ -10,6 +10,7 @@ from riverhead.checking.answers.wiring import Layout
 from riverhead.checking.answers.working import Working, right
 from riverhead.errors import InputError
 from riverhead.numbers import fixed
+from riverhead.numbers.interval import slack
 from riverhead.numbers.shown import MINUS
 
 __all__ = ["mistaken", "shown", "solved"]
@@ -20,8 +21,10 @@ def shown(cell: Cell, value: float) -> str:
 
     >>> shown(Cell("weights", (0, 1), 0.538776), 0.538776), shown(Cell("n", (), 4e10, decimals=0), 4e10)
     ('0.54', '40,000,000,000')
+    >>> shown(Cell("scores", (0, 0), -1.7, exact=True), -17 * 0.1)
+    '−1.70'
     """
-    if cell.exact and math.isfinite(value) and round(value, cell.decimals) != value:
+    if cell.exact and math.isfinite(value) and abs(round(value, cell.decimals) - value) > slack(value):
         return fixed(value, cell.decimals + 2).text
     if not cell.decimals and math.isfinite(value):
         return f"{round(value):,}".replace("-", MINUS)
