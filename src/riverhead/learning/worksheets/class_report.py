@@ -1,81 +1,29 @@
-"""A graded class: by student, by mistake, by step; and what goes back to each student."""
+"""A graded class: by student, by mistake, by step."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from riverhead.checking.answers import Kind as Marked
-from riverhead.checking.answers import Mark, Report, mistakes
+from riverhead.checking.answers import Mark, mistakes
 from riverhead.checking.answers.report import HEADINGS
 from riverhead.display import Displayable
-from riverhead.learning.exercises import Exercise, kinds
+from riverhead.learning.exercises import kinds
 from riverhead.learning.worksheets.form import Remark, guarded
-from riverhead.learning.worksheets.nodes import runs
-from riverhead.learning.worksheets.worksheet import Worksheet, lettered
+from riverhead.learning.worksheets.student import Graded, Work
+from riverhead.learning.worksheets.worksheet import Worksheet
 from riverhead.numbers import plain
 from riverhead.scene import Cell, Part, Scene, Table, Text
 
-__all__ = ["SCHEMA", "ClassReport", "Found", "Graded", "Step", "Work", "listed", "shared"]
+__all__ = ["SCHEMA", "ClassReport", "Found", "Step", "listed", "shared"]
 
 SCHEMA = "riverhead.class/1"
 SLIPS = (Marked.NEIGHBOUR, Marked.TRANSPOSED, Marked.SIGN, Marked.PERCENT, Marked.OFF)  # no known mistakes
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """An exercise of a student, graded; ``line`` is where its answers stand."""
-
-    number: int
-    line: int
-    exercise: Exercise
-    report: Report
-
-
-@dataclass(frozen=True, slots=True)
-class Graded:
-    """What a student handed in."""
-
-    student: int
-    name: str
-    works: tuple[Work, ...]
-
-    @property
-    def earned(self) -> float:
-        """The credit of all cells."""
-        return math.fsum(work.report.earned for work in self.works)
-
-    @property
-    def possible(self) -> int:
-        """How many cells count."""
-        return sum(work.report.possible for work in self.works)
-
-    @property
-    def score(self) -> float | None:
-        """What is earned of what is possible, 0 to 1; None where nothing counts."""
-        return self.earned / self.possible if self.possible else None
-
-    @property
-    def mistakes(self) -> Mapping[str, int]:
-        """How many cells fit each mistake, the commonest first."""
-        found: dict[str, int] = defaultdict(int)
-        for work in self.works:
-            for id, cells in work.report.mistakes.items():
-                found[id] += cells
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
-
-    def scene(self, worksheet: Worksheet) -> Scene:
-        """Lay out what goes back to the student: of each exercise what is not right."""
-        whose = f"Student {self.student}" + (f", {self.name}" if self.name else "")
-        parts: list[Part] = [Text((f"{worksheet.title}: {_of(self.earned, self.possible)}.",))]
-        for work in self.works:
-            parts.append(Text((f"{work.number}  ", *runs(work.exercise.title)), "heading"))
-            parts += map(_below_heading, work.report.scene().parts)
-        return Scene(whose, tuple(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +125,7 @@ class ClassReport(Displayable):
             "schema": SCHEMA,
             "worksheet": self.worksheet.id,
             "score": self.score,
-            "students": [_student(each) for each in self.students],
+            "students": [each.to_dict() for each in self.students],
             "mistakes": [
                 {
                     "id": each.id,
@@ -257,13 +205,6 @@ class ClassReport(Displayable):
         return Table(("", "exercise", "step", "cells", "right"), tuple(rows))
 
 
-def _below_heading(part: Part) -> Part:
-    """A heading inside an exercise as a line of words: the exercise has the heading."""
-    if isinstance(part, Text) and part.role == "heading":
-        return Text((*part.runs, ":"))
-    return part
-
-
 def _found(id: str, students: Sequence[int], lesson: int) -> Found:
     """A mistake with the lesson that teaches its skill; where none does, the one it was made in."""
     skill = mistakes()[id].skill if id in mistakes() else ""
@@ -285,45 +226,15 @@ def _row(each: Found) -> tuple[Cell, ...]:
     return each.name, plain(len(each.students)), plain(each.cells), each.skill, plain(each.lesson), who
 
 
-def _work(student: Graded, number: int) -> Work | None:
-    return next((work for work in student.works if work.number == number), None)
-
-
 def _score_of(student: Graded, number: int) -> float | None:
-    work = _work(student, number)
+    work = student[number]
     return work.report.score if work else None
 
 
 def _earned(student: Graded, number: int) -> str | None:
     """What an exercise earned, of what was possible: 4/5."""
-    work = _work(student, number)
+    work = student[number]
     return f"{plain(work.report.earned)}/{work.report.possible}" if work else None
-
-
-def _student(each: Graded) -> dict[str, Any]:
-    return {
-        "student": each.student,
-        "name": each.name,
-        "score": each.score,
-        "earned": each.earned,
-        "possible": each.possible,
-        "mistakes": dict(each.mistakes),
-        "exercises": [
-            {"number": work.number, "line": work.line, "id": work.exercise.id, **_graded(work)}
-            for work in each.works
-        ],
-    }
-
-
-def _graded(work: Work) -> dict[str, Any]:
-    """What `Report.to_dict` has, under the number of the exercise; the letter of each mark."""
-    letter = {cell.id: letter for letter, cell in lettered(work.exercise.sheet).items()}
-    found = work.report.to_dict()
-    return {
-        "title": work.exercise.title,
-        **{name: found[name] for name in ("score", "earned", "possible", "mistakes")},
-        "marks": [{"letter": letter[mark["cell"]], **mark} for mark in found["marks"]],
-    }
 
 
 def _counted(count: int, what: str) -> str:
@@ -336,10 +247,6 @@ def _students(numbers: Sequence[int]) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
-
-
-def _of(earned: float, possible: int) -> str:
-    return f"{plain(earned)} of {possible} right"
 
 
 def listed(numbers: Sequence[int]) -> str:

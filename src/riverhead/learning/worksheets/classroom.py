@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from riverhead.checking.answers import Kind as Marked
 from riverhead.checking.answers import grade
 from riverhead.learning.exercises import Exercise
-from riverhead.learning.worksheets.class_report import ClassReport, Graded, Work, listed
+from riverhead.learning.worksheets.class_report import ClassReport, listed
 from riverhead.learning.worksheets.form import Filled, Remark, read_form
+from riverhead.learning.worksheets.pages import letters
+from riverhead.learning.worksheets.student import Graded, Work
 from riverhead.learning.worksheets.worksheet import Worksheet, lettered
 
 __all__ = ["grade_class"]
@@ -98,7 +100,7 @@ def _work(number: int, exercise: Exercise, filled: Filled) -> Work:
 
 
 def _unreadable(student: int, work: Work) -> Iterator[Remark]:
-    letter = {cell.id: letter for letter, cell in lettered(work.exercise.sheet).items()}
+    letter = letters(work.exercise)
     for mark in work.report.marks:
         if mark.kind is Marked.UNREADABLE:
             dated = mark.answer.text.endswith(DATED)

@@ -17,7 +17,7 @@ from riverhead.numbers import Number
 from riverhead.render import latex, render
 from riverhead.scene import Formula, Math, Part, Row, Scene, Table, Text, Word
 
-__all__ = ["SCHEMA", "answers", "as_data", "bound", "key", "sheet", "written_as"]
+__all__ = ["SCHEMA", "answers", "as_data", "bound", "key", "letters", "sheet", "written_as"]
 
 SCHEMA = "riverhead.worksheet/1"
 ROOM = " ………………"  # to write a number on
