@@ -263,7 +263,7 @@ cells = st.one_of(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @example(rows=[["student", "exercise", "a"], ["1", "1", "1/0"]], delimiter=";", data=b"")
 @given(
     rows=st.lists(st.lists(cells, max_size=6), max_size=5),

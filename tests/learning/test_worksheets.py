@@ -64,6 +64,7 @@ def test_a_lesson_gives_its_kinds(number: int) -> None:
     assert sheets.lesson == number
 
 
+@settings(max_examples=30)
 @given(
     what=st.one_of(
         st.sampled_from(["L1", "L6"]),
