@@ -92,10 +92,11 @@ class Library:
         return tuple(Hit(self.passages[number], scores[number]) for number in best)
 
     def _features(self, words: Sequence[str]) -> Iterator[str]:
-        """What counts of a text: words, how they begin, pairs, and pairs of telling words further apart."""
-        stop = self._stems.stop
+        """What counts of a text: words, the ideas meant by them, how they begin, and pairs, near or not."""
+        stop, meant = self._stems.stop, self._stems.meant
         telling = [word for word in words if word not in stop]
         yield from words
+        yield from dict.fromkeys(f"={idea}" for word in words for idea in meant.get(word, ()))
         yield from (f"{word[:BEGINNING]}…" for word in telling if len(word) > BEGINNING)
         yield from (" ".join(pair) for pair in pairwise(words) if not stop.issuperset(pair))
         for gap in GAPS:
@@ -106,7 +107,7 @@ class Library:
         """How much likelier a feature is in each passage than anywhere, as logarithms, by how rare it is."""
         counts, kinds = self._counts[feature], len(self._counts)
         anywhere = (sum(counts.values()) + SMOOTH) / (sum(self._sizes) + SMOOTH * kinds)
-        rarity = self._rarity(feature)
+        rarity = math.sqrt(self._rarity(feature))
         return [
             rarity * math.log((counts.get(n, 0.0) + SMOOTH) / (size + SMOOTH * kinds) / anywhere)
             for n, size in enumerate(self._sizes)
@@ -118,9 +119,7 @@ class Library:
 
     def _covered(self, features: Sequence[str], number: int) -> tuple[float, float]:
         """The share of a question's words that a passage has, by how rare they are; and that any has."""
-        words = [
-            word for word in features if " " not in word and "…" not in word and word not in self._stems.stop
-        ]
+        words = [word for word in features if word.isalnum() and word not in self._stems.stop]
         total = sum(map(self._rarity, words))
         has = sum(self._rarity(word) for word in words if number in self._counts.get(word, ()))
         known = sum(word in self._counts for word in words)
@@ -138,6 +137,11 @@ class _Stems:
         self._db.execute("CREATE VIRTUAL TABLE stem USING fts5vocab(text, 'instance')")
         (stop,) = self.of([_table("words.toml")["stop"]])
         self.stop = frozenset(stop)
+        self.meant: dict[str, list[str]] = {}  # stem: the ideas that learners mean by it
+        alike = _table("words.toml")["alike"]
+        for idea, stems in zip(alike, self.of(list(alike.values())), strict=True):
+            for stem in dict.fromkeys(stems):
+                self.meant.setdefault(stem, []).append(idea)
 
     def of(self, texts: Sequence[str]) -> list[list[str]]:
         """Return the stems of each text, in order."""
