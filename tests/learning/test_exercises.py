@@ -27,8 +27,8 @@ from riverhead.checking.answers.steps import follow
 from riverhead.checking.answers.working import truth
 from riverhead.errors import InputError
 from riverhead.learning.exercises import VERSION, clean, exercise, fresh, kinds
+from riverhead.learning.exercises.catalogue import Made
 from riverhead.learning.exercises.draw import Draw
-from riverhead.learning.exercises.exercise import Made
 from riverhead.learning.exercises.words import padding, sentence
 from riverhead.numbers import Interval
 

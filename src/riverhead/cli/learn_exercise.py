@@ -112,7 +112,7 @@ def _found(which: str | None) -> tuple[Exercise, str]:
     """The exercise that is meant, and why it is this one."""
     from riverhead.learning.exercises import exercise as again
     from riverhead.learning.exercises import kinds
-    from riverhead.learning.exercises.exercise import ID
+    from riverhead.learning.exercises.catalogue import ID
 
     if which is None:
         from riverhead.cli.learn_data import opened

@@ -16,7 +16,7 @@ from prompt_toolkit.output.defaults import create_output
 from prompt_toolkit.styles import Style
 
 from riverhead.cli.learn_sheet import ROLES, Piece, sheet
-from riverhead.learning.exercises.exercise import asked_as
+from riverhead.learning.exercises.catalogue import asked_as
 from riverhead.learning.exercises.layout import blocks, moved
 from riverhead.render.letters import isolate, visible
 

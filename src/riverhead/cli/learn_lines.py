@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from riverhead.cli.screen import Screen
-from riverhead.learning.exercises.exercise import asked_as
+from riverhead.learning.exercises.catalogue import asked_as
 from riverhead.learning.exercises.layout import blocks, named
 from riverhead.scene import Text
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from riverhead.checking.answers import Kind as Marked
 from riverhead.checking.answers import Report, grade
-from riverhead.learning.exercises.exercise import Exercise
+from riverhead.learning.exercises.catalogue import Exercise
 from riverhead.learning.exercises.hints import Hint, hints
 
 __all__ = ["LONGEST", "Attempt"]

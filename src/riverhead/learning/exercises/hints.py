@@ -16,7 +16,7 @@ from riverhead.checking.answers.telling import shown
 from riverhead.checking.answers.working import right
 from riverhead.derivation.notation import Digits, maths, prose
 from riverhead.errors import InputError
-from riverhead.learning.exercises.exercise import Exercise
+from riverhead.learning.exercises.catalogue import Exercise
 from riverhead.learning.exercises.written import given, names, written
 from riverhead.numbers import Interval, Number, fixed
 from riverhead.scene import Formula, Math, Part, Text, Word

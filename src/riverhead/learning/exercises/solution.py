@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from riverhead.derivation.notation import prose
-from riverhead.learning.exercises.exercise import Exercise
+from riverhead.learning.exercises.catalogue import Exercise
 from riverhead.learning.exercises.hints import hints, saying
 from riverhead.scene import Part, Text
 

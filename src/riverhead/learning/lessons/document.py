@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from riverhead.learning.exercises import Exercise, fresh
-from riverhead.learning.lessons.lesson import Lesson, Section
 from riverhead.learning.lessons.page import Bench, Pause, Try
+from riverhead.learning.lessons.source import Lesson, Section
 from riverhead.scene import Part, Scene, Text
 
 __all__ = ["SCHEMA", "document", "printed", "to_dict"]

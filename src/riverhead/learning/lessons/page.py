@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from riverhead.errors import InputError
-from riverhead.learning.lessons.lesson import Section
+from riverhead.learning.lessons.source import Section
 from riverhead.learning.lessons.toolbox import IN_A_MODEL, NAMES
 from riverhead.numbers import fixed, plain
 from riverhead.scene import Code, Formula, Math, Part, Table, Text

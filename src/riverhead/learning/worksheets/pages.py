@@ -8,7 +8,7 @@ from typing import Any
 from riverhead.checking.answers import Cell, solved
 from riverhead.checking.answers.telling import shown
 from riverhead.learning.exercises import Exercise
-from riverhead.learning.exercises.exercise import asked_as
+from riverhead.learning.exercises.catalogue import asked_as
 from riverhead.learning.exercises.hints import hints
 from riverhead.learning.exercises.layout import blocks
 from riverhead.learning.worksheets.nodes import runs

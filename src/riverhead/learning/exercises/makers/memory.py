@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from riverhead.checking.answers import Draft
+from riverhead.learning.exercises.catalogue import Made
 from riverhead.learning.exercises.draw import Draw
-from riverhead.learning.exercises.exercise import Made
 from riverhead.learning.exercises.showing import say
 from riverhead.learning.exercises.sizes import drawn, given, table
 

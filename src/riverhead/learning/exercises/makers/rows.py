@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from riverhead.checking.answers import dot_sheet, scale_sheet, softmax_sheet, values_sheet
 from riverhead.learning.exercises import clean
+from riverhead.learning.exercises.catalogue import Made
 from riverhead.learning.exercises.draw import Draw
-from riverhead.learning.exercises.exercise import Made
 from riverhead.learning.exercises.showing import quoted, row, say, vectors
 from riverhead.learning.exercises.words import sentence
 from riverhead.scene import Root, Sub, Symbol

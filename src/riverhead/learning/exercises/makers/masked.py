@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from riverhead.checking.answers import masked_sheet
 from riverhead.derivation.tokens import labels
 from riverhead.learning.exercises import clean
+from riverhead.learning.exercises.catalogue import Made
 from riverhead.learning.exercises.draw import Draw
-from riverhead.learning.exercises.exercise import Made
 from riverhead.learning.exercises.showing import grid, quoted, say
 from riverhead.learning.exercises.words import padding, sentence
 

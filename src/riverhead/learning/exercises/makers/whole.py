@@ -7,8 +7,8 @@ import math
 from riverhead.checking.answers import Sheet, attention_sheet
 from riverhead.derivation import derive
 from riverhead.learning.exercises import clean
+from riverhead.learning.exercises.catalogue import Made
 from riverhead.learning.exercises.draw import Draw
-from riverhead.learning.exercises.exercise import Made
 from riverhead.learning.exercises.showing import quoted, say, vectors
 from riverhead.learning.exercises.words import sentence
 from riverhead.scene import Power, Root, Row, Sub, Symbol

@@ -1,4 +1,4 @@
-"""An exercise as data, and the id that makes it again: kind, version, seed."""
+"""Every kind of exercise, and an exercise as data, with the id that makes it again: kind, version, seed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Kind:
     def make(self, draw: Draw) -> Made | None:
         """Draw one; None where the numbers drawn make no good one."""
         makers: Mapping[str, Callable[[Draw], Made | None]] = import_module(
-            f"riverhead.learning.exercises.kinds.{self.module}"
+            f"riverhead.learning.exercises.makers.{self.module}"
         ).MAKERS
         return makers[self.name](draw)
 

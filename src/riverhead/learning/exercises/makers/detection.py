@@ -19,8 +19,8 @@ from riverhead.checking.answers import (
 from riverhead.derivation import derive
 from riverhead.errors import InputError
 from riverhead.learning.exercises import clean
+from riverhead.learning.exercises.catalogue import Made
 from riverhead.learning.exercises.draw import Draw
-from riverhead.learning.exercises.exercise import Made
 from riverhead.learning.exercises.showing import quoted, row, say, vectors
 from riverhead.learning.exercises.words import sentence
 from riverhead.scene import Part, Table

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from riverhead.checking.answers import Draft
 from riverhead.learning.exercises import clean
+from riverhead.learning.exercises.catalogue import Made
 from riverhead.learning.exercises.draw import Draw
-from riverhead.learning.exercises.exercise import Made
 from riverhead.learning.exercises.showing import say, vectors
 from riverhead.numbers import Number
 from riverhead.scene import Fraction, Math, Operator, Part, Power, Row, Symbol
