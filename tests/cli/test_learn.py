@@ -64,16 +64,16 @@ def test_help_lists_the_lessons_and_the_verbs(run) -> None:
 def test_it_goes_on_with_the_lesson_worked_on_last_and_says_where_it_was_left(run, tmp_path: Path) -> None:
     first, second, third = (lesson.sections for lesson in lessons()[:3])
     with Progress(tmp_path / "progress.sqlite3") as progress:
-        progress.reached(3, third[2].id, at=NOW)
-        progress.reached(2, second[1].id, at=NOW + timedelta(hours=1))
+        progress.reached(3, third[2].id, at=NOW + timedelta(hours=1))
+        progress.reached(2, second[1].id, at=NOW)
         progress.reached(1, first[-1].id, done=True, at=NOW + timedelta(hours=2))
         found = course(progress, NOW)
-    assert found.next is lessons()[1]
+    assert found.next is lessons()[2]
     text = " ".join(run().split())
     assert f"2 {lessons()[1].title} · you stopped at “{second[1].title}”" in text
     assert f"1 {lessons()[0].title} · finished" in text
-    assert "riverhead learn 2 go on with lesson 2" in text
-    assert lessons()[1].question in text
+    assert "riverhead learn 3 go on with lesson 3" in text
+    assert lessons()[2].question in text
     assert json.loads(run("--json"))["lessons"][2]["stopped_at"] == third[2].id
 
 

@@ -181,14 +181,16 @@ def test_hostile_answers_are_refused_in_a_line(run, answers, says, tmp_path: Pat
 
 
 def pressed(attempt: Attempt, keys: str, at: str | None = None) -> tuple[str, str]:
-    """Press keys in the grid of an attempt, and return what was asked for."""
+    """Press keys in the grid of an attempt, and then no more; return what was asked for."""
     with create_pipe_input() as typed, create_app_session(input=typed, output=DummyOutput()):
         typed.send_text(keys)
+        typed.close()
         return fill(attempt, at, input=typed, output=DummyOutput())
 
 
-def test_enter_goes_from_cell_to_cell_and_checks_behind_the_last(attempt: Attempt, truth) -> None:
-    asked, at = pressed(attempt, "".join(number + ENTER for number in truth.values()))
+@pytest.mark.parametrize("enter", [ENTER, "\n"], ids=["now", "typed ahead"])
+def test_enter_goes_from_cell_to_cell_and_checks_behind_the_last(attempt: Attempt, truth, enter: str) -> None:
+    asked, at = pressed(attempt, "".join(number + enter for number in truth.values()))
     assert (asked, at) == ("check", list(truth)[-1])
     assert attempt.answers == truth
 
@@ -232,10 +234,8 @@ def test_ctrl_c_is_an_interrupt_and_a_terminal_that_is_gone_leaves(attempt: Atte
     with pytest.raises(KeyboardInterrupt):
         pressed(attempt, f"1{CTRL_C}")
     assert attempt.answers == {"exp.0.0": "1"}
-    with create_pipe_input() as typed, create_app_session(input=typed, output=DummyOutput()):
-        typed.send_text("2")
-        typed.close()
-        assert fill(attempt, input=typed, output=DummyOutput())[0] == "leave"
+    assert pressed(attempt, "2")[0] == "leave"
+    assert attempt.answers == {"exp.0.0": "2"}
 
 
 class Narrow(DummyOutput):

@@ -170,7 +170,7 @@ def test_a_window_that_is_full_waits_and_cuts_where_a_line_is_empty(monkeypatch,
         "sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\x1b[31m\n \xc3\xa4 \n" + b"x" * 9000))
     )
     screen = Screen(heard.append)
-    parts = [Text((f"Title {n}",), "heading") if n % 4 == 0 else Text((f"line {n}",)) for n in range(24)]
+    parts = [Text((f"Title {n}",), "heading") if n % 6 == 0 else Text((f"line {n}",)) for n in range(24)]
     screen.show(*parts)
     shown = capsys.readouterr().out.split("Enter: more › ")
     assert all(len(page.strip("\n").splitlines()) <= 10 for page in shown)

@@ -41,7 +41,8 @@ def work(
         _tries(attempt, screen, lines)
     finally:
         keep(attempt, progress)
-    screen.show(Text((f"riverhead learn exercise {exercise.id} gives this one again.",), "note"))
+    again = f"riverhead learn exercise {exercise.id} gives this one again; without an id comes what is due."
+    screen.show(Text((again,), "note"))
 
 
 def keep(attempt: Attempt, progress: Progress) -> None:
