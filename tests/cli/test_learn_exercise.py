@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
-from at_a_terminal import RIVERHEAD, Terminal
+from at_a_terminal import Terminal
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
@@ -364,14 +362,3 @@ def test_a_plain_terminal_asks_by_line(truth, tmp_path: Path) -> None:
     assert "\x1b" not in at.seen
     (kept,) = attempts(tmp_path)
     assert kept["hints"] == 5
-
-
-def test_no_terminal_is_needed_to_print(tmp_path: Path) -> None:
-    """With standard input closed nobody is asked anything."""
-    ran = subprocess.run(
-        ["/bin/sh", "-c", 'exec "$0" "$@" <&-', RIVERHEAD, "learn", "exercise", ID],
-        capture_output=True,
-        env={**os.environ, "RIVERHEAD_DATA": str(tmp_path)},
-    )
-    assert (ran.returncode, ran.stderr) == (0, b"")
-    assert ID in ran.stdout.decode()

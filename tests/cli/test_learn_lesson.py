@@ -285,8 +285,3 @@ def test_a_lesson_at_a_terminal_is_left_and_gone_on_with(tmp_path: Path) -> None
         at.until("goes on from there")
         assert at.end() == 0
     assert place(tmp_path) == (second.id, ())
-    with Terminal("learn", "1", "--no-model", data=tmp_path) as at:
-        at.until(f"2/{len(lessons()[0].sections)}  {second.title}")
-        at.until(" › ")
-        at.type("q\n")
-        assert at.end() == 0
