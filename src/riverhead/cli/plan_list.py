@@ -48,12 +48,12 @@ SHOWN = {
 
 def known_scene(rows: list[dict[str, Any]]) -> Scene:
     """Show the rows as a table, the notes under it, and the sources folded."""
-    from riverhead.numbers import Number
+    from riverhead.numbers import Number, grouped
     from riverhead.scene import Fold, Scene, Table, Text
 
     def cells(row: Mapping[str, Any]) -> tuple[str | Number, ...]:
         values = (row[name] for name in SHOWN)
-        return tuple(value if isinstance(value, str) else Number(value, f"{value:,}") for value in values)
+        return tuple(value if isinstance(value, str) else grouped(value) for value in values)
 
     table = Table(tuple(SHOWN.values()), tuple(cells(row) for row in rows), CAPTION)
     notes = (

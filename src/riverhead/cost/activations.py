@@ -6,7 +6,7 @@ from riverhead.cost.config import Config
 from riverhead.cost.counts import Count, count, sum_of
 from riverhead.cost.figures import Figure, figure
 from riverhead.cost.sizes import Sizes, sizes
-from riverhead.numbers import Number
+from riverhead.numbers import grouped
 from riverhead.scene import Word
 
 __all__ = ["activations", "held_throughout", "training_activations"]
@@ -80,7 +80,7 @@ def training_activations(
 def _named(name: str, counted: Count) -> Count:
     """A count that has its own line, by its name."""
     value = int(counted.value)
-    return Count(value, Word(name), Number(value, f"{value:,}"))
+    return Count(value, Word(name), grouped(value))
 
 
 def _qkv(s: Sizes) -> Count:

@@ -9,7 +9,7 @@ from functools import reduce
 from operator import add
 from typing import Literal
 
-from riverhead.numbers import Number
+from riverhead.numbers import grouped
 from riverhead.scene import Fraction, Math, Operator, Power, Row, Sub, Symbol, Vector, Word
 
 __all__ = ["Count", "count", "sum_of", "symbol"]
@@ -48,7 +48,7 @@ class Count:
 
     def __pow__(self, exponent: int) -> Count:
         symbols, numbers = (
-            Power(_fenced(self, math), _number(exponent)) for math in (self.symbols, self.numbers)
+            Power(_fenced(self, math), grouped(exponent)) for math in (self.symbols, self.numbers)
         )
         return Count(self.value**exponent, symbols, numbers)
 
@@ -60,7 +60,7 @@ class Count:
 
 def count(name: str, value: int, index: str = "") -> Count:
     """Name a value: ``count("d", 64, "k")`` is d_k = 64."""
-    return Count(value, symbol(name, index), _number(value))
+    return Count(value, symbol(name, index), grouped(value))
 
 
 def symbol(name: str, index: str = "") -> Math:
@@ -76,11 +76,7 @@ def sum_of(counts: Iterable[Count]) -> Count:
 
 
 def _counted(value: Count | int) -> Count:
-    return value if isinstance(value, Count) else Count(value, _number(value), _number(value))
-
-
-def _number(value: int) -> Number:
-    return Number(value, f"{value:,}")
+    return value if isinstance(value, Count) else Count(value, grouped(value), grouped(value))
 
 
 def _joined(a: Count, sign: str, b: Count, shape: Shape) -> Count:

@@ -12,7 +12,7 @@ from riverhead.cost.memory import As, kv_cache, score_matrix, weights
 from riverhead.cost.parameters import parameters
 from riverhead.cost.plan import Plan
 from riverhead.cost.sections import of
-from riverhead.numbers import Number
+from riverhead.numbers import grouped
 from riverhead.scene import Cell, Scene, Table, Text
 
 __all__ = ["overview"]
@@ -72,5 +72,5 @@ def _growth(plan: Plan) -> Iterator[tuple[str, Figure]]:
 
 
 def _cells(name: str, figure: Figure) -> tuple[Cell, ...]:
-    exactly = None if figure.value is None else Number(figure.value, f"{figure.value:,}")
+    exactly = None if figure.value is None else grouped(figure.value)
     return name, figure.said.removesuffix(" parameters"), exactly

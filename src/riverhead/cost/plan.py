@@ -15,7 +15,7 @@ from riverhead.cost.sections import PartName, Section, sections
 from riverhead.cost.sizes import layers_of, sizes
 from riverhead.display import Displayable
 from riverhead.errors import InputError
-from riverhead.numbers import Number, significant
+from riverhead.numbers import Number, grouped, significant
 from riverhead.scene import Cell, Fold, Formula, Lines, Math, Operator, Part, Row, Scene, Table, Text, Word
 
 __all__ = ["SCHEMA", "Plan", "plan"]
@@ -103,13 +103,13 @@ class Plan(Displayable):
     def _symbols(self) -> Table:
         known = sizes(self.config, self.tokens, self.batch, self.dtype)
         rows: list[tuple[Cell, ...]] = [
-            (symbol, words, _whole(value)) for symbol, words, value in known.meanings
+            (symbol, words, grouped(value)) for symbol, words, value in known.meanings
         ]
         layers = layers_of(self.config, self.tokens)
         for part in layers:
             if len(layers) > 1:
                 words = "layers with a window" if part.window else "layers that see every key"
-                rows.append((part.n.symbols, words, _whole(int(part.n.value))))
+                rows.append((part.n.symbols, words, grouped(int(part.n.value))))
             if part.window:
                 rows.append((part.window.symbols, SEEN[self.config.causal], part.window.numbers))
         return Table(("", "stands for", "here"), tuple(rows))
@@ -175,7 +175,7 @@ def _table(section: Section) -> Table:
 
 def _cells(figure: Figure, columns: tuple[str, ...]) -> tuple[Cell, ...]:
     name = f"{figure.name} ({figure.note})" if figure.note else figure.name
-    exactly = figure.said if figure.value is None else _whole(figure.value)
+    exactly = figure.said if figure.value is None else grouped(figure.value)
     shown: dict[str, Cell] = {"FLOPs": figure.said, "GB (GiB)": figure.said}
     return (name, *(shown.get(column, exactly) for column in columns))
 
@@ -184,7 +184,7 @@ def _worked(figure: Figure) -> Math:
     """``name: numbers = value``."""
     if figure.value is None or isinstance(figure.numbers, Number):
         return _named(figure, figure.numbers)
-    return _named(figure, figure.numbers, Operator("="), _whole(figure.value))
+    return _named(figure, figure.numbers, Operator("="), grouped(figure.value))
 
 
 def _named(figure: Figure, *items: Math) -> Math:
@@ -202,10 +202,6 @@ def _doubling(costs: Iterable[Doubled]) -> Table:
 def _times(ratio: Ratio) -> Number:
     exact = ratio.denominator == 1
     return Number(float(ratio), f"×{ratio.numerator if exact else significant(float(ratio), 6)}")
-
-
-def _whole(value: int) -> Number:
-    return Number(value, f"{value:,}")
 
 
 def _plain(figure: Figure) -> dict[str, Any]:

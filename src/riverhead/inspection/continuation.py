@@ -10,7 +10,7 @@ from typing import Any
 from riverhead.cost import Config
 from riverhead.display import Displayable
 from riverhead.inspection.findings import quoted
-from riverhead.numbers import Number, fixed
+from riverhead.numbers import fixed, grouped
 from riverhead.scene import Cell, Scene, Table, Text
 
 __all__ = ["CacheBytes", "Continuation", "Look", "Step"]
@@ -172,7 +172,7 @@ def _cache_cells(step: Step) -> tuple[Cell, ...]:
     cache = step.cache
     read = quoted(step.query) if cache.n_new == 1 else f"the prompt, {cache.n_new} tokens"
     sizes = (cache.appended_bytes, cache.held_bytes, cache.mha_bytes, cache.mqa_bytes)
-    return read, *(Number(n, f"{n:,}") for n in (cache.n_tokens, *sizes))
+    return read, *map(grouped, (cache.n_tokens, *sizes))
 
 
 def _flat(step: Step) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from riverhead.numbers.interval import Interval
 from riverhead.numbers.reading import Printed, read
 from riverhead.numbers.rounding import Rounding
-from riverhead.numbers.shown import Number, fixed, plain, significant
+from riverhead.numbers.shown import Number, fixed, grouped, plain, significant
 from riverhead.numbers.verdict import Verdict, judge
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Rounding",
     "Verdict",
     "fixed",
+    "grouped",
     "judge",
     "plain",
     "read",

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 
-__all__ = ["Number", "fixed", "plain", "significant"]
+__all__ = ["Number", "fixed", "grouped", "plain", "significant"]
 
 LARGE = 1e15  # float64 has steps of 1/8 here: places after the point would be noise
 MINUS = "−"  # U+2212, as wide as + and a digit
@@ -65,6 +65,15 @@ def plain(value: float) -> Number:
     if abs(value) >= LARGE:
         return Number(value, _scientific(f"{Decimal(text).normalize():e}"))
     return Number(value, _signed(text.removesuffix(".0")))
+
+
+def grouped(count: int) -> Number:
+    """Show a whole number, its thousands apart.
+
+    >>> grouped(46080).text, grouped(-1000).text
+    ('46,080', '−1,000')
+    """
+    return Number(count, _signed(f"{count:,}"))
 
 
 def _special(value: float) -> str:

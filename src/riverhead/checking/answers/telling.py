@@ -9,9 +9,8 @@ from riverhead.checking.answers.sheet import Cell, Sheet
 from riverhead.checking.answers.wiring import Layout
 from riverhead.checking.answers.working import Working, right
 from riverhead.errors import InputError
-from riverhead.numbers import fixed
+from riverhead.numbers import fixed, grouped
 from riverhead.numbers.interval import slack
-from riverhead.numbers.shown import MINUS
 
 __all__ = ["mistaken", "shown", "solved"]
 
@@ -27,7 +26,7 @@ def shown(cell: Cell, value: float) -> str:
     if cell.exact and math.isfinite(value) and abs(round(value, cell.decimals) - value) > slack(value):
         return fixed(value, cell.decimals + 2).text
     if not cell.decimals and math.isfinite(value):
-        return f"{round(value):,}".replace("-", MINUS)
+        return grouped(round(value)).text
     return fixed(value, 0 if float(value).is_integer() and cell.exact else cell.decimals).text
 
 

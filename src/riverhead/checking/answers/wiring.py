@@ -47,7 +47,8 @@ class Pattern:
         at = tuple(index.strip() for index in found[4].split(",")) if found and found[4] else ()
         if found is None or not _PLACES.issuperset(at) or (found[3] or "flat") not in ORDERS:
             raise InputError(
-                f"{text[:60]!r} names no cells; write grid, grid[i, j], grid[:, j], grid@*[i, seen] or grid~flat"
+                f"{text[:60]!r} names no cells; write grid, grid[i, j], grid[:, j], grid@*[i, seen] "
+                "or grid~flat"
             )
         return cls(tuple(found[1].split("|")), found[3] or found[2] or "=", at)
 

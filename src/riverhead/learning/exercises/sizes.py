@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from riverhead.checking.answers import Draft
 from riverhead.cost.sizes import MEANINGS
 from riverhead.learning.exercises.draw import Draw
-from riverhead.numbers import Number
+from riverhead.numbers import grouped
 from riverhead.scene import Math, Sub, Symbol, Table
 
-__all__ = ["drawn", "given", "table", "whole"]
+__all__ = ["drawn", "given", "table"]
 
 SMALL = {"d_k": (2, 4, 8), "H": (4, 6, 8, 9)}
 REAL = {"d_k": (64, 128), "H": (8, 16, 24, 32)}
@@ -37,7 +37,7 @@ def given(draft: Draft, sizes: Mapping[str, int]) -> None:
 def table(sizes: Mapping[str, int]) -> Table:
     """Return a table of sizes: symbol, number, meaning."""
     return Table(
-        ("", "", ""), tuple((symbol(name), whole(size), MEANINGS[name]) for name, size in sizes.items())
+        ("", "", ""), tuple((symbol(name), grouped(size), MEANINGS[name]) for name, size in sizes.items())
     )
 
 
@@ -45,8 +45,3 @@ def symbol(name: str) -> Math:
     """Return a size's symbol: d_model with its index below."""
     base, _, index = name.partition("_")
     return Sub(Symbol(base), Symbol(index)) if index else Symbol(base)
-
-
-def whole(size: int) -> Number:
-    """Show a whole number, its thousands apart."""
-    return Number(size, f"{size:,}")

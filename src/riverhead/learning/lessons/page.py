@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,8 @@ from markdown_it.token import Token
 from riverhead.errors import InputError
 from riverhead.learning.lessons.source import Section
 from riverhead.learning.lessons.toolbox import IN_A_MODEL, NAMES
-from riverhead.numbers import fixed, plain
+from riverhead.learning.lessons.toolbox.figures import short
+from riverhead.numbers import fixed
 from riverhead.scene import Code, Formula, Math, Part, Table, Text
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Bench", "Item", "Pause", "Try"]
 
 NO_MODEL = "The real model is not here: `riverhead models fetch smollm2` brings it."
-DECIMALS = 3  # of a number that is not short as it stands
-ROUNDINGS = 1e-12  # by which float64 may miss a short number: 0.2 + 0.7 is 0.8999999999999999
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,25 +124,21 @@ class Bench:
 
         def made(*args: Any, **named: Any) -> Any:
             if self.model is None:
-                return Text(
-                    ("The real model is not here: `riverhead models fetch smollm2` brings it.",), "note"
-                )
+                return Text((NO_MODEL,), "note")
             return make(self.model, *args, **named)
 
         return made
 
 
 def shown(value: Any) -> Any:
-    """Return a number as it stands in a sentence: whole or short as it is, else with three decimals.
+    """Return what an expression gives as it stands in a sentence, numbers as `figures.short` shows them.
 
     >>> shown(4.0), shown(0.5), shown(0.538776), shown("bank")
     ('4', '0.5', '0.539', 'bank')
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return f"({', '.join(map(shown, value))})" if isinstance(value, list | tuple) else str(value)
-    short = round(value, DECIMALS)
-    is_short = math.isclose(short, value, rel_tol=ROUNDINGS, abs_tol=ROUNDINGS)
-    return (plain(short) if is_short else fixed(value, DECIMALS)).text
+    return short(value).text
 
 
 def _parts(found: Any) -> Iterator[Part]:

@@ -9,7 +9,7 @@ from riverhead.learning.exercises import clean
 from riverhead.learning.exercises.catalogue import Made
 from riverhead.learning.exercises.draw import Draw
 from riverhead.learning.exercises.showing import say, vectors
-from riverhead.numbers import Number
+from riverhead.numbers import grouped, plain
 from riverhead.scene import Fraction, Math, Operator, Part, Power, Row, Symbol
 
 __all__ = ["MAKERS"]
@@ -124,8 +124,8 @@ def _turned(draft: Draft, halves: Sequence[Sequence[Sequence[float]]], names: Se
 
 def _angle(base: int) -> Math:
     """Position / base^(2i/d)."""
-    power = Fraction(Row((Number(2, "2"), Operator("·"), Symbol("i"))), Symbol("d"))
-    return Row((Symbol("position"), Operator("÷"), Power(Number(base, f"{base:,}"), power)))
+    power = Fraction(Row((plain(2), Operator("·"), Symbol("i"))), Symbol("d"))
+    return Row((Symbol("position"), Operator("÷"), Power(grouped(base), power)))
 
 
 def _if_apart(task: tuple[Part, ...], draft: Draft) -> Made | None:

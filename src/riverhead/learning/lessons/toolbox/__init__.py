@@ -25,13 +25,19 @@ MODULES = (
     "block",
 )
 
-NAMES: dict[str, Callable[..., Any]] = {}
-IN_A_MODEL: dict[str, Callable[..., Any]] = {}  # these take the model first
+Words = dict[str, Callable[..., Any]]
 
-for name in MODULES:
-    module = import_module(f"{__name__}.{name}")
-    for found, names in ((NAMES, "NAMES"), (IN_A_MODEL, "IN_A_MODEL")):
-        for word, call in getattr(module, names, {}).items():
-            if word in NAMES or word in IN_A_MODEL:
-                raise KeyError(f"two modules of the toolbox call something {word!r}; {name} is the second")
-            found[word] = call
+
+def _gathered() -> tuple[Words, Words]:
+    names, in_a_model = Words(), Words()
+    for name in MODULES:
+        module = import_module(f"{__name__}.{name}")
+        for found, table in ((names, "NAMES"), (in_a_model, "IN_A_MODEL")):
+            for word, call in getattr(module, table, {}).items():
+                if word in names or word in in_a_model:
+                    raise KeyError(f"two modules of the toolbox have the word {word!r}; {name} is the second")
+                found[word] = call
+    return names, in_a_model
+
+
+NAMES, IN_A_MODEL = _gathered()  # the latter take the model first

@@ -11,9 +11,8 @@ from riverhead.core import MultiHead, merge
 from riverhead.cost.known import known
 from riverhead.cost.parameters import parameters
 from riverhead.inspection.findings import quoted
-from riverhead.learning.lessons.toolbox.cost import whole
 from riverhead.learning.lessons.toolbox.figures import table
-from riverhead.numbers import fixed
+from riverhead.numbers import fixed, grouped
 from riverhead.scene import Bar, Cell, Part, Table, Text
 from riverhead.transformer.steps import ACTIVATIONS, layer_norm, rms_norm
 
@@ -84,19 +83,18 @@ def parameter_shares(name: str) -> Table:
     parts = [(part.name, part.value or 0) for part in parameters(known(name).config)]
     everything = sum(n for _, n in parts)
     rows: list[tuple[Cell, ...]] = [
-        (words, whole(n), fixed(n / everything), Bar(n / everything)) for words, n in parts
+        (words, grouped(n), fixed(n / everything), Bar(n / everything)) for words, n in parts
     ]
-    return Table(("", "numbers", "share", ""), (*rows, ("together", whole(everything), fixed(1), None)))
+    return Table(("", "numbers", "share", ""), (*rows, ("together", grouped(everything), fixed(1), None)))
 
 
 def models(names: Sequence[str]) -> Table:
     """How often known models repeat their block, and how wide they are."""
     found = [(known(name).title, known(name).config) for name in names]
-    rows = tuple(
-        (title, whole(c.n_layers), whole(c.n_heads), whole(c.d_model), whole(c.d_ff), whole(c.vocab_size))
-        for title, c in found
-    )
-    return Table(("", "blocks", "heads", "d_model", "d_ff", "vocabulary"), rows)
+    rows: list[tuple[Cell, ...]] = [
+        (title, *map(grouped, (c.n_layers, c.n_heads, c.d_model, c.d_ff, c.vocab_size))) for title, c in found
+    ]
+    return Table(("", "blocks", "heads", "d_model", "d_ff", "vocabulary"), tuple(rows))
 
 
 def silu(x: float) -> float:

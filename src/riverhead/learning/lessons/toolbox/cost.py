@@ -11,7 +11,6 @@ import numpy as np
 from riverhead.core import KVCache, attend, attention, kv_head_of, merge_maps
 from riverhead.cost import Config
 from riverhead.cost.figures import Figure, bytes_said
-from riverhead.cost.flops import attention_flops, product_flops
 from riverhead.cost.growth import crossover
 from riverhead.cost.known import known
 from riverhead.cost.memory import As, kv_cache, score_matrix
@@ -20,7 +19,7 @@ from riverhead.cost.plan import plan
 from riverhead.derivation import Derivation
 from riverhead.derivation.tokens import position
 from riverhead.learning.lessons.toolbox.figures import table
-from riverhead.numbers import Number
+from riverhead.numbers import Number, grouped
 from riverhead.scene import Cell, Formula, Lines, Operator, Part, Row, Table, Text, Word
 
 if TYPE_CHECKING:
@@ -32,15 +31,6 @@ __all__ = ["IN_A_MODEL", "NAMES", "Stretch", "stretches"]
 def config(name: str) -> Config:
     """Return the sizes of a known model."""
     return known(name).config
-
-
-def whole(n: int) -> Number:
-    """Show a count in groups of three digits.
-
-    >>> print(whole(46080))
-    46,080
-    """
-    return Number(n, f"{n:,}")
 
 
 def parameter_count(name: str) -> int:
@@ -151,7 +141,7 @@ def sharing(name: str, tokens: int, dtype: str) -> Table:
     rows = []
     for words, way, heads in ways:
         one, all_of_them = (kv_cache(found, n, dtype=dtype, as_=way) for n in (1, tokens))
-        rows.append((words, heads, whole(one.value or 0), all_of_them.said))
+        rows.append((words, heads, grouped(one.value or 0), all_of_them.said))
     return table(["", "kv heads", "bytes a token", f"{tokens:,} tokens"], rows, known(name).title)
 
 
@@ -167,7 +157,6 @@ def real_cache(model: Model, text: str, n: int) -> list[Part]:
 
 NAMES = {
     "asked_alike": asked_alike,
-    "attention_flops": attention_flops,
     "block_numbers": block_numbers,
     "bytes_said": bytes_said,
     "config": config,
@@ -180,11 +169,10 @@ NAMES = {
     "kv_heads": kv_heads,
     "one_by_one": one_by_one,
     "parameter_count": parameter_count,
-    "product_flops": product_flops,
     "score_matrix": score_matrix,
     "sharing": sharing,
     "stretches": stretches,
     "title": lambda name: known(name).title,
-    "whole": whole,
+    "whole": grouped,
 }
 IN_A_MODEL = {"real_cache": real_cache}

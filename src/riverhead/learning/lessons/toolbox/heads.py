@@ -14,9 +14,9 @@ from riverhead.cost.sizes import sizes
 from riverhead.derivation import Derivation
 from riverhead.derivation import sections as blocks
 from riverhead.derivation.notation import Digits, vector
-from riverhead.derivation.sections import Sheet
 from riverhead.derivation.tokens import position
-from riverhead.numbers import Number, fixed, plain
+from riverhead.learning.lessons.toolbox.figures import sheet_of
+from riverhead.numbers import Number, fixed, grouped, plain
 from riverhead.scene import Cell, Part, Table, Vector
 
 __all__ = ["NAMES"]
@@ -24,13 +24,9 @@ __all__ = ["NAMES"]
 ATTENTION = ("W_q", "W_k", "W_v", "W_o")
 
 
-def _sheet(worked: Derivation, focus: str) -> Sheet:
-    return Sheet(worked, position(worked.given.tokens, focus, "focus"), Digits.of(None))
-
-
 def rows_of_heads(worked: Derivation, focus: str) -> Table:
     """One token's row in every head, what comes of each, and the mean of them all."""
-    sheet = _sheet(worked, focus)
+    sheet = sheet_of(worked, focus)
     rows: list[tuple[Cell, ...]] = []
     for head in sheet.heads:
         weights, out = sheet.row("weights", head), sheet.row("out", head)
@@ -46,7 +42,7 @@ def _vector(row: Sequence[float]) -> Vector:
 
 def merged(worked: Derivation, focus: str) -> list[Part]:
     """The heads side by side, and mixed by W_o."""
-    return blocks.merge(_sheet(worked, focus))
+    return blocks.merge(sheet_of(worked, focus))
 
 
 def without(worked: Derivation, token: str, head: int) -> list[float]:
@@ -90,7 +86,7 @@ def cost_of_heads(d_model: int, tokens: int, n_heads: Sequence[int]) -> Table:
         products += int(in_group(spent, EVERY).value or 0)
         softmax = next(int(one.value or 0) for one in spent if one.group == APART and "softmax" in one.name)
         counts = (sum(int(matrices[name].value) for name in ATTENTION), products, h * tokens**2, softmax)
-        rows.append((plain(h), plain(config.d_k), _root(config.d_k), *map(_counted, counts)))
+        rows.append((plain(h), plain(config.d_k), _root(config.d_k), *map(grouped, counts)))
     columns = ("h", "d_k", "√d_k", "parameters", "FLOPs of products", "weights", "FLOPs of softmax")
     return Table(columns, tuple(rows))
 
@@ -119,10 +115,6 @@ def _root(number: int) -> Number:
     return plain(root) if root == int(root) else fixed(root)
 
 
-def _counted(number: int) -> Number:
-    return Number(number, f"{number:,}")
-
-
 def three_questions(
     heads: Mapping[str, Derivation], focus: str, word: str, nouns: Mapping[str, Sequence[float]]
 ) -> Table:
@@ -133,7 +125,7 @@ def three_questions(
     columns = ("", f"{focus} → {word}", "habit", *nouns, "swap, mean")
     rows: list[tuple[Cell, ...]] = []
     for name, worked in heads.items():
-        sheet = _sheet(worked, focus)
+        sheet = sheet_of(worked, focus)
         at = position(worked.given.keys, word, "word")
         back = sheet.focus - at
         others = [i for i in range(back, worked.given.T_q) if i != sheet.focus]

@@ -8,9 +8,9 @@ import numpy as np
 
 from riverhead.core import softmax
 from riverhead.derivation import Derivation, derive
-from riverhead.derivation.notation import Digits, vector
-from riverhead.derivation.sections import Sheet
+from riverhead.derivation.notation import vector
 from riverhead.derivation.tokens import position
+from riverhead.learning.lessons.toolbox.figures import sheet_of
 from riverhead.scene import Cell, Matrix, Table, Word
 
 __all__ = ["NAMES"]
@@ -18,15 +18,14 @@ __all__ = ["NAMES"]
 
 def masked_grid(worked: Derivation, focus: str) -> Matrix:
     """Every scaled score, −∞ where it is hidden."""
-    given, at = worked.given, position(worked.given.tokens, focus, "focus")
-    sheet = Sheet(worked, at, Digits.of(None))
+    given, sheet = worked.given, sheet_of(worked, focus)
     cells = tuple(sheet.numbers("masked", row) for row in worked[worked.exponents].values[0])
-    return Matrix(Word("scores"), given.asking, given.answering, cells, at)
+    return Matrix(Word("scores"), given.asking, given.answering, cells, sheet.focus)
 
 
 def ways_to_hide(worked: Derivation, focus: str, key: str) -> Table:
     """One row with a key hidden in three ways, and with nothing hidden: weights, their sum, the blend."""
-    sheet = Sheet(worked, position(worked.given.tokens, focus, "focus"), Digits.of(None))
+    sheet = sheet_of(worked, focus)
     at, scores = position(worked.given.keys, key, "key"), np.array(sheet.row("scores", 0))
     rows = {
         "nothing hidden": softmax(scores),

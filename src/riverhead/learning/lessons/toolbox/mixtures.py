@@ -11,8 +11,9 @@ from riverhead.derivation import destinations as two_ends
 from riverhead.derivation import sections as blocks
 from riverhead.derivation.notation import Digits, maths, vector
 from riverhead.derivation.sections import Sheet
-from riverhead.derivation.steps import KINDS
 from riverhead.derivation.tokens import position
+from riverhead.learning.lessons.toolbox.figures import sheet_of
+from riverhead.learning.lessons.toolbox.sums import place
 from riverhead.numbers import Rounding, fixed
 from riverhead.scene import Cell, Fold, Matrix, Part, Plane, Table, Vector, Word
 
@@ -21,16 +22,12 @@ __all__ = ["NAMES"]
 
 def arithmetic(worked: Derivation, step: str, query: str, key: str | int = 0, head: int = 0) -> str:
     """How one number is made, on a line: row by token, column by token, or by component from 0."""
-    given = worked.given
-    rows = given.keys if KINDS[step].rows == "keys" else given.tokens
-    column = position(given.keys, key, "key") if isinstance(key, str) else key
-    return str(worked.arithmetic(step, position(rows, query, "query"), column, head))
+    return str(worked.arithmetic(step, *place(worked, step, query, key), head))
 
 
 def shares(worked: Derivation, focus: str) -> Table:
     """What each token hands over, how much of it is taken, and what that adds up to."""
-    given, at = worked.given, position(worked.given.tokens, focus, "focus")
-    sheet = Sheet(worked, at, Digits.of(None))
+    given, sheet = worked.given, sheet_of(worked, focus)
     rows: list[tuple[Cell, ...]] = []
     for n, (token, weight) in enumerate(zip(given.answering, sheet.row("weights", 0), strict=True)):
         value, shown = sheet.row("v", 0, n), sheet.digits.show("weights", weight)
@@ -38,7 +35,7 @@ def shares(worked: Derivation, focus: str) -> Table:
         rows.append((token, shown, _vector(value), *given.meanings[n : n + 1], taken))
     columns = ("", "weight", "v hands over", *[""] * bool(given.meanings), "weight · v")
     blank = [None] * (len(columns) - 2)
-    rows.append((maths(Word(given.asking[at], 1)), *blank, _vector(sheet.row("out", 0), "out")))
+    rows.append((maths(Word(given.asking[sheet.focus], 1)), *blank, _vector(sheet.row("out", 0), "out")))
     return Table(columns, tuple(rows), focus=len(rows) - 1)
 
 
@@ -75,7 +72,7 @@ def printed(worked: Derivation, step: str) -> tuple[str, ...]:
 
 def slips(worked: Derivation, focus: str) -> list[Part]:
     """What the source's own board prints otherwise than it is, and why."""
-    return blocks.slips(Sheet(worked, position(worked.given.tokens, focus, "focus"), Digits.of(None)))
+    return blocks.slips(sheet_of(worked, focus))
 
 
 def became(worked: Derivation, focus: str) -> Table:
@@ -94,7 +91,7 @@ def _vector(row: Sequence[float], step: str = "") -> Vector:
 
 def weight_grid(worked: Derivation, focus: str, head: int = 0) -> Matrix:
     """Every row of weights, shaded."""
-    given, sheet = worked.given, Sheet(worked, position(worked.given.tokens, focus, "focus"), Digits.of(None))
+    given, sheet = worked.given, sheet_of(worked, focus)
     cells = tuple(sheet.numbers("weights", row) for row in worked["weights"].values[head])
     name = Word(sheet.caption(head) or "weights")
     return Matrix(name, given.asking, given.answering, cells, sheet.focus, shade=True)

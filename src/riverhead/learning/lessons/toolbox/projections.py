@@ -13,6 +13,7 @@ from riverhead.derivation.sections import Sheet
 from riverhead.derivation.tokens import bare, position
 from riverhead.inspection import head_derivation
 from riverhead.inspection.words import find, words_read
+from riverhead.learning.lessons.toolbox.figures import sheet_of
 from riverhead.numbers import plain, significant
 from riverhead.scene import Line, Lines, Part, Table, Text
 
@@ -53,8 +54,7 @@ def two_grids(worked: Derivation, focus: str) -> list[Part]:
         ("With W_q and W_k:", worked),
         ("With W_q for both:", with_one_matrix(worked)),
     ):
-        at = position(each.given.tokens, focus, "focus")
-        parts += [Text(prose(said)), *blocks.scores(Sheet(each, at, Digits.of(None)))]
+        parts += [Text(prose(said)), *blocks.scores(sheet_of(each, focus))]
     return parts
 
 

@@ -9,10 +9,12 @@ import numpy as np
 
 from riverhead import core
 from riverhead.derivation import Derivation, derive, example
+from riverhead.derivation.steps import KINDS
 from riverhead.derivation.tokens import position
 from riverhead.errors import InputError
+from riverhead.numbers import plain
 
-__all__ = ["NAMES"]
+__all__ = ["NAMES", "place"]
 
 
 def worked(name: str, **changes: Any) -> Derivation:
@@ -25,17 +27,20 @@ def worked(name: str, **changes: Any) -> Derivation:
 
 def cell(worked: Derivation, step: str, query: str, key: str | int = 0, head: int = 0) -> float:
     """Return one number of a derivation: row by token, column by token, or by component from 0."""
-    given = worked.given
-    rows = given.keys if step in ("k", "v") else given.tokens
-    column = position(given.keys, key, "key") if isinstance(key, str) else key
-    return worked[step].values[head][position(rows, query, "query")][column]
+    row, column = place(worked, step, query, key)
+    return worked[step].values[head][row][column]
 
 
 def row(worked: Derivation, step: str, token: str, head: int = 0) -> list[float]:
     """Return one token's numbers of a step."""
+    return list(worked[step].values[head][place(worked, step, token)[0]])
+
+
+def place(worked: Derivation, step: str, query: str, key: str | int = 0) -> tuple[int, int]:
+    """Return the row and the column of a number, both from 0; a row of k or v is a key's."""
     given = worked.given
-    rows = given.keys if step in ("k", "v") else given.tokens
-    return list(worked[step].values[head][position(rows, token, "token")])
+    rows = given.keys if KINDS[step].rows == "keys" else given.tokens
+    return position(rows, query, "query"), position(given.keys, key, "key") if isinstance(key, str) else key
 
 
 def dot(a: list[float], b: list[float]) -> float:
@@ -49,8 +54,6 @@ def dot_worked(a: list[float], b: list[float]) -> str:
     >>> dot_worked([2, 1], [2, 0])
     '2·2 + 1·0 = 4'
     """
-    from riverhead.numbers import plain
-
     terms = [f"{_fenced(plain(x).text)}·{_fenced(plain(y).text)}" for x, y in zip(a, b, strict=True)]
     return f"{' + '.join(terms)} = {plain(dot(a, b)).text}"
 

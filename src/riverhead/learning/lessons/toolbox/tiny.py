@@ -10,7 +10,7 @@ import numpy as np
 
 from riverhead.core import MultiHead, softmax
 from riverhead.derivation.notation import vector
-from riverhead.learning.lessons.toolbox.figures import table
+from riverhead.learning.lessons.toolbox.figures import short, table
 from riverhead.numbers import fixed, plain
 from riverhead.scene import Cell, Row, Table, Vector
 from riverhead.transformer.steps import ACTIVATIONS, rms_norm
@@ -173,8 +173,8 @@ def deeper(model: Given, text: str, n_blocks: Sequence[int]) -> Table:
 
 
 def typeset(numbers: Any) -> Vector:
-    """Return a vector as it is typeset: its numbers whole or short as they are, else with three decimals."""
-    return vector([plain(n) if round(n, 3) == n else fixed(n) for n in map(float, numbers)])
+    """Return a vector as it is typeset, its numbers as `figures.short` shows them."""
+    return vector([short(float(number)) for number in numbers])
 
 
 NAMES = {
