@@ -63,7 +63,7 @@ def saying(cell: Cell) -> Saying:
     """Return what is said of a cell's step: in its grid, or else anywhere. Raises `InputError`.
 
     >>> saying(Cell("weights", (0, 1), 0.54, "divide")).formula
-    'weight = e to the power of the score ÷ the sum of the row.'
+    "weight = the exponential of the key's score ÷ the sum of the row's exponentials."
     """
     for grid in (cell.grid, "any"):
         if cell.step in _sayings().get(grid, {}):
