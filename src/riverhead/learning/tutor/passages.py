@@ -146,11 +146,16 @@ class _Stems:
     def of(self, texts: Sequence[str]) -> list[list[str]]:
         """Return the stems of each text, in order."""
         self._db.execute("DELETE FROM text")
-        self._db.executemany("INSERT INTO text(rowid, words) VALUES (?, ?)", enumerate(texts))
+        self._db.executemany("INSERT INTO text(rowid, words) VALUES (?, ?)", enumerate(map(_unicode, texts)))
         found: list[list[str]] = [[] for _ in texts]
         for stem, row in self._db.execute("SELECT term, doc FROM stem ORDER BY doc, offset"):
             found[row].append(stem)
         return found
+
+
+def _unicode(text: str) -> str:
+    """A text as UTF-8 can hold it: an argument of a command may hold half a character."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 @cache
