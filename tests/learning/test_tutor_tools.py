@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -143,6 +144,13 @@ def test_whatever_the_arguments_words_come_back(data: st.DataObject) -> None:
     result = use(name, json.dumps(given_), AT_HAND)
     assert 0 < len(result.text) <= tools.MOST_RESULT
     assert result.ok or result.text.startswith("error: ")
+
+
+def test_vectors_nested_as_deep_as_json_is_read_are_refused_in_words() -> None:
+    # somewhere below Python's own limit JSON is still read, and what is read can no longer be printed
+    for depth in range(sys.getrecursionlimit() - 150, sys.getrecursionlimit()):
+        said = refused("derive", f'{{"e": {"[" * depth}{"]" * depth}}}')
+        assert said.startswith(("error: e[0]", "error: the arguments are no JSON"))
 
 
 def test_the_largest_vectors_that_may_be_sent_fit_the_result() -> None:

@@ -72,7 +72,7 @@ def _alike(sheet: Sheet, among: Collection[Way] | None = None) -> set[Pair]:
 @lru_cache(maxsize=256)
 def _never_apart(wiring: Wiring) -> frozenset[Pair]:
     """What looks alike whatever the numbers: on many sheets of this ``wiring``, the given numbers drawn."""
-    draw, found, made = random.Random(0).uniform, None, 0
+    draw, found, made = random.Random(0).random, None, 0
     for _ in range(TRIES):
         other = _with_other_numbers(wiring, draw)
         if other is not None:
@@ -85,13 +85,13 @@ def _never_apart(wiring: Wiring) -> frozenset[Pair]:
     return frozenset(found or ())
 
 
-def _with_other_numbers(wiring: Wiring, draw: Callable[[float, float], float]) -> Sheet | None:
+def _with_other_numbers(wiring: Wiring, draw: Callable[[], float]) -> Sheet | None:
     """A sheet of the same cells, to all decimals; None where the numbers drawn lead to none (0/0, √−1)."""
     truths: dict[str, Interval] = {}
     cells = []
     for grid, at, step, parents, head, asked in wiring:
         given = step == "given"
-        made = Interval.point(draw(-2.0, 3.0)) if given else follow(step, [truths[id] for id in parents])
+        made = Interval.point(5.0 * draw() - 2.0) if given else follow(step, [truths[id] for id in parents])
         if made is None:
             return None
         cell = Cell(grid, at, made.lo, step, parents, head, MOST_DECIMALS, asked=asked)

@@ -72,7 +72,7 @@ def opened(path: Path | None, migrations: Sequence[str] = MIGRATIONS) -> sqlite3
     as it is, and where nothing can be written.
     """
     if path is None:
-        return _current(sqlite3.connect(":memory:", isolation_level=None), "memory", migrations)
+        return _current(sqlite3.connect(":memory:", isolation_level=None), migrations)
     with told(path):
         path = path.absolute()
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def opened(path: Path | None, migrations: Sequence[str] = MIGRATIONS) -> sqlite3
                 _check(db, path, len(migrations))
                 db.execute("PRAGMA journal_mode = WAL")  # where it cannot be, the old journal does: slower
                 db.execute("PRAGMA synchronous = FULL")  # an attempt that was kept outlives a power cut
-                return _current(db, str(path), migrations)
+                return _current(db, migrations)
             except BaseException:
                 db.close()
                 raise
@@ -181,7 +181,7 @@ def _check(db: sqlite3.Connection, path: Path, newest: int) -> None:
         raise ProgressError(f"progress in {path} cannot be used: {WHY[sqlite3.SQLITE_CORRUPT]}")
 
 
-def _current(db: sqlite3.Connection, where: str, migrations: Sequence[str]) -> sqlite3.Connection:
+def _current(db: sqlite3.Connection, migrations: Sequence[str]) -> sqlite3.Connection:
     """Run the scripts the file has not seen, all in one transaction."""
     if _number(db, "user_version") < len(migrations):
         db.execute("BEGIN IMMEDIATE")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reprlib import Repr
 from typing import Any
 
 from riverhead.errors import InputError
@@ -10,10 +11,12 @@ __all__ = ["MOST_TOKENS", "MOST_WIDE", "count", "number", "numbers", "vectors", 
 
 MOST_TOKENS, MOST_WIDE = 12, 16  # of vectors
 LARGEST = 1e9
+SHORT = Repr()
+SHORT.maxlevel = 1  # as deep as JSON may nest, Python's own repr gives up
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = SHORT.repr(value)
     return text if len(text) <= 40 else text[:39] + "…"
 
 

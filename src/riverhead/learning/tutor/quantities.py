@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from bisect import bisect_left
@@ -41,7 +42,7 @@ class Known:
     """Numbers that were given or computed: a written one is known if one of them rounds to it."""
 
     def __init__(self, numbers: Iterable[float] = ()) -> None:
-        self._numbers = sorted({abs(number) for number in numbers})
+        self._numbers = sorted({abs(number) for number in numbers if math.isfinite(number)})
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Known:
@@ -53,6 +54,8 @@ class Known:
 
     def has(self, written: Quantity) -> bool:
         """Whether one of the numbers is this one, rounded to its digits; of a whole number, exactly."""
+        if not math.isfinite(written.value):
+            return False
         slack = written.half + 1e-9 * written.value
         at = bisect_left(self._numbers, written.value - slack)
         return at < len(self._numbers) and self._numbers[at] <= written.value + slack
@@ -120,7 +123,7 @@ def _quantity(found: re.Match[str]) -> Quantity:
     digits = found["digits"].replace(",", "")
     power = int((found["power"] or "e0")[1:].replace("−", "-")) - (2 if found["percent"] else 0)
     places = len(digits.partition(".")[2])
-    half = 0.5 * 10.0 ** (power - places) if places or found["percent"] else 0.0
+    half = float(f"1e{power - places}") / 2 if places or found["percent"] else 0.0
     end = found.end() - len(found["behind"])
     text = found.string[found.start() : found.end()]
     return Quantity(text, found.start(), end, float(f"{digits}e{power}"), half)

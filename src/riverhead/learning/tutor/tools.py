@@ -25,6 +25,10 @@ MOST_LENGTH = 10**9  # tokens of a plan
 WHOLE = 1e15  # below which a whole number is shown as one
 DIGITS = 6
 MOST_RESULT = 6_000  # characters
+MOST_LAYERS = 10_000
+STEPS = ("q", "k", "v", "dots", "scores", "masked", "exp", "sum", "weights", "out")
+COMPONENTS = ("q", "k", "v", "out")  # of these the columns are components, of the others keys
+SIZES = ("n_layers", "n_heads", "n_kv_heads", "d_model", "d_ff", "vocab_size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +152,6 @@ def _derive(given: Mapping[str, Any], at_hand: AtHand) -> Any:
     return {step: _rounded(worked[step].values[0]) for step in (worked.exponents, "weights", "out")}
 
 
-STEPS = ("q", "k", "v", "dots", "scores", "masked", "exp", "sum", "weights", "out")
-
-
 def _cell(given: Mapping[str, Any], at_hand: AtHand) -> Any:
     from riverhead.derivation.tokens import position
 
@@ -175,22 +176,20 @@ def _column(worked: Derivation, step: str, column: Any) -> int:
     if step == "sum":
         return 0
     if column is None:
-        raise InputError(f"column is missing; {step} has one for each {COLUMNS[step in COMPONENTS]}")
+        each = "component, from 1" if step in COMPONENTS else "word"
+        raise InputError(f"column is missing; {step} has one for each {each}")
     if step in COMPONENTS:
         return count("column", column, len(worked[step].values[0][0])) - 1
     return position(worked.given.answering, words("column", column, 200), "column")
 
 
-COMPONENTS = ("q", "k", "v", "out")
-COLUMNS = {True: "component, from 1", False: "word"}
-
-
 def _softmax(given: Mapping[str, Any], at_hand: AtHand) -> Any:
-    scores = numbers("scores", given["scores"], MOST_SCORES)
-    scale = number("scale", given.get("scale", 1))
-    scaled = [scale * score for score in scores]
-    exps = [math.exp(score - max(scaled)) for score in scaled]
-    return {"weights": _rounded([exp / math.fsum(exps) for exp in exps])}
+    import numpy as np
+
+    from riverhead.core import softmax
+
+    scores = np.array(numbers("scores", given["scores"], MOST_SCORES))
+    return {"weights": _rounded(softmax(number("scale", given.get("scale", 1)) * scores).tolist())}
 
 
 def _plan(given: Mapping[str, Any], at_hand: AtHand) -> Any:
@@ -212,10 +211,6 @@ def _plan(given: Mapping[str, Any], at_hand: AtHand) -> Any:
     rows = (part.rows for part in overview(found).parts if isinstance(part, Table))
     costs = {str(name): f"{said}, exactly {exactly}" for name, said, exactly in next(rows)}
     return {"tokens": found.tokens, "batch": batch, "dtype": dtype, "costs": costs}
-
-
-MOST_LAYERS = 10_000
-SIZES = ("n_layers", "n_heads", "n_kv_heads", "d_model", "d_ff", "vocab_size")
 
 
 def _check(given: Mapping[str, Any], at_hand: AtHand) -> Any:
