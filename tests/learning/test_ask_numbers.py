@@ -81,7 +81,7 @@ def test_any_weight_is_found_by_its_words_and_its_print(q: list, k: list, i: int
     weights = np.exp(np.array(q) @ np.array(k).T / math.sqrt(2))
     weights /= weights.sum(axis=1, keepdims=True)
     question = f"why is {TOKENS[i]}'s weight on {TOKENS[j]} {weights[i, j]:.3f}?"
-    found = which(asked(question, at_hand), at_hand)
+    (found,) = which(asked(question, at_hand), at_hand)
     assert (found.step, found.i, found.j) == (
         "weights",
         i,

@@ -1,4 +1,4 @@
-"""Sums that need no sentence: an expression, the softmax of some scores, a dot product, √d_k."""
+"""Sums that need no sentence: an expression, the softmax of some scores, vectors that are written out."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from collections.abc import Callable, Sequence
 
 from riverhead.check import claims
 from riverhead.checking.answers import read
+from riverhead.checking.claims.claim import Truth
+from riverhead.checking.claims.reading.parse import expression
+from riverhead.checking.claims.values.evaluate import value
+from riverhead.checking.claims.values.readings import USUAL
+from riverhead.checking.claims.values.scalars import Unreadable
 from riverhead.derivation import derive
 from riverhead.derivation.notation import Digits
 from riverhead.derivation.sections import Sheet, recipe
-from riverhead.numbers import fixed, plain, significant
+from riverhead.learning.tutor.counting import counted
+from riverhead.numbers import Verdict, fixed, judge, plain, significant
 from riverhead.scene import Part, Table, Text
 
 __all__ = ["worked_out"]
@@ -18,33 +24,71 @@ __all__ = ["worked_out"]
 NUMBER = r"[-−]?\d+(?:\.\d+)?"
 LIST = re.compile(rf"{NUMBER}(?:\s*(?:,|;|and|, and)\s*{NUMBER})+")
 VECTOR = re.compile(rf"[\[(]\s*({NUMBER}(?:\s*,\s*{NUMBER})+)\s*[\])]")
-SUM = re.compile(rf"(?:(?:exp|sqrt|ln|log|cos|sin)\(|[√(]|e\^|{NUMBER})[\d.,\s+*/·×÷^()√e−-]*[\d)]")
-OPERATION = re.compile(r"[+*/·×÷^√]|\d\s*[-−]\s*\d|exp|sqrt|ln|cos|sin")
-WIDTH = re.compile(r"(?:d_?k|head (?:size|width|dimension)|width|dimensions?)\D{0,12}?(\d{1,6})\b")
-LARGEST = 600.0  # of a score: e^600 is still a number
+SUM = re.compile(
+    rf"(?<!\w)(?:(?:exp|sqrt|ln|log|cos|sin)\(|[√(]|e\^|{NUMBER})[\d.,\s+*/·×÷^()√e−-]*[\d)](?!\w)"
+)
+APART = re.compile(r"(?<=[\d)])\s+(?=[\de(√])|,(?![^()]*\))")  # no sign stands between the two
+OPERATION = re.compile(r"[+*/·×÷^√]|\d\s*[-−]\s*\d|exp|sqrt|ln|log|cos|sin")
+THOUSANDS = re.compile(r"(?<![\d(\[,.])\d{1,3}(?:,\d{3})+(?![\d,])")
+SPOKEN = tuple(  # what is said in words, as signs
+    (re.compile(words), signs)
+    for words, signs in (
+        (rf"\be (?:to the )?(?:power )?(?:of )?(?:to )?(?:the )?({NUMBER})", r"e^\1"),
+        (rf"\bexp(?:onential)? of ({NUMBER})", r"e^\1"),
+        (rf"\b(?:square )?root of ({NUMBER})", r"√\1"),
+        (rf"\bsqrt (?:of )?({NUMBER})", r"√\1"),
+        (rf"\b(?:ln|natural log(?:arithm)?)(?: of)? ({NUMBER})", r"ln(\1)"),
+        (rf"({NUMBER}) times ({NUMBER})", r"\1·\2"),
+        (rf"({NUMBER}) divided by ({NUMBER})", r"\1/\2"),
+        (rf"({NUMBER}) plus ({NUMBER})", r"\1+\2"),
+        (rf"({NUMBER}) minus ({NUMBER})", r"\1-\2"),
+        (rf"({NUMBER}) squared", r"\1^2"),
+    )
+)
+FUNCTIONS = (  # of vectors that are written out: what they are called, how many they take, and the function
+    (re.compile(r"\bcosine|\bcos\b|\bangle"), 2, "cos({})"),
+    (re.compile(r"\bhow long\b|\blength\b|(?<!layer )\bnorm\b|\bmagnitude\b"), 1, "norm({})"),
+    (re.compile(r"\b(?:average|mean)\b"), 2, "({})/2"),
+)
+AGREES = re.compile(r"\bdot(?:ted)?\b|\bscore|\bproduct\b|\bagree|\bmultipl")
+BETWEEN = re.compile(r"\s*(?:[·.*×]|dot)\s*")
+WEIGHTS = re.compile(r"\bpercent|\bweights?\b|\bshares?\b")
+OF_SCORES = re.compile(rf"(?:(?P<softmax>softmax)|scores?)\D{{0,20}}?(?P<list>{LIST.pattern})")
+LARGEST = 1e6  # of a score
 MOST_SCORES = 12
 LONGEST = 200
+WHOLE = 1e15  # below which a whole number is written with all its digits
+FEW = 2  # words that have nothing to do with numbers
 
 
-def worked_out(question: str) -> tuple[Part, ...]:
-    """Return a sum that ``question`` asks for, worked out; nothing where there is none.
+def worked_out(question: str, foreign: int = 0) -> tuple[Part, ...]:
+    """Return a sum that ``question`` asks for, worked out; nothing where there is none, or it asks for more.
+
+    ``foreign`` is how many words of it have nothing to do with numbers.
 
     >>> [str(part.runs[0]) for part in worked_out("what is e^2.12?")]
     ['e^2.12 = 8.331137']
     """
     plain_words = question.casefold()
+    if len(plain_words) <= 10 * LONGEST and (parts := tuple(counted(plain_words))):
+        return parts
+    if foreign > FEW:
+        return ()
+    plain_words = THOUSANDS.sub(lambda found: found[0].replace(",", ""), plain_words)
+    for words, signs in SPOKEN:
+        plain_words = words.sub(signs, plain_words)
     for way in WAYS:
-        if parts := way(plain_words):
-            return tuple(parts)
+        if parts := tuple(way(plain_words)):
+            return parts
     return ()
 
 
 def _softmax(question: str) -> list[Part]:
     """The weights of scores that are listed."""
-    if not re.search(r"softmax|score|percent|weights?\b", question):
+    found = OF_SCORES.search(question)
+    if found is None or not (found["softmax"] or WEIGHTS.search(question) or "correct" in question):
         return []
-    found = LIST.search(question)
-    scores = _numbers(found[0]) if found else []
+    scores = _numbers(found["list"])
     if not 2 <= len(scores) <= MOST_SCORES or max(map(abs, scores)) > LARGEST:
         return []
     names = [plain(score).text for score in scores]
@@ -56,48 +100,100 @@ def _softmax(question: str) -> list[Part]:
         tokens=["softmax"],
         tokens_k=[f"{n + 1}." for n in range(len(scores))],
     )
+    others = re.findall(NUMBER, question.replace(found["list"], " ", 1))
+    weights = worked["weights"].values[0][0]
+    if any(all(judge(other, x) is Verdict.FALSE for x in weights) for other in others):
+        return []  # it asks for more than these scores
     table = recipe(Sheet(worked, 0, Digits.of(None)), 0)
     (_, *given), *rows = table.rows
     shown = Table(("score", *given[:-1], "sum"), tuple(row for row in rows))
     said = f"e to the power of each score, each over their sum: the softmax of {', '.join(names)}."
-    return [Text((said,)), shown]
+    moved = max(scores) > MOVED
+    note = "The largest score is taken off all of them first: only differences count."
+    return [Text((said,)), *[Text((note,))] * moved, shown]
+
+
+MOVED = 700.0  # from here on e^score is too large for a float64, and a row is moved first
 
 
 def _dot(question: str) -> list[Part]:
     """The dot product of two vectors that are written out."""
-    vectors = [_numbers(found[1]) for found in VECTOR.finditer(question)]
+    found = list(VECTOR.finditer(question))
+    vectors = [_numbers(one[1]) for one in found]
     if len(vectors) != 2 or len(vectors[0]) != len(vectors[1]):
         return []
+    between = question[found[0].end() : found[1].start()]
+    if not BETWEEN.fullmatch(between) and not AGREES.search(question):
+        return []
     worked = derive([vectors[0]], [vectors[1]], [[0.0]], tokens=["a"], tokens_k=["b"])
+    exact = worked["dots"].values[0][0][0]
+    if any(judge(other, exact) is Verdict.FALSE for other in re.findall(NUMBER, VECTOR.sub(" ", question))):
+        return []  # it asks for more than this product
     return [Text((worked.arithmetic("dots", 0, 0),))]
 
 
-def _width(question: str) -> list[Part]:
-    """What the scores of a head of some width are divided by."""
-    found = WIDTH.search(question)
-    if found is None or not re.search(r"divid|scal|√|root", question):
-        return []
-    width = int(found[1])
-    if not width:
-        return []
-    return [
-        Text((f"√{width} = {_shown(width**0.5)}: by it the dot products of a head this wide are divided.",))
-    ]
-
-
-def _sum(question: str) -> list[Part]:
-    """An expression, by the reader that checks articles."""
-    for found in SUM.finditer(question[: 10 * LONGEST]):
-        sum = found[0].strip()
-        if len(sum) > LONGEST or not OPERATION.search(sum):
-            continue
-        for claim in claims(f"{sum} = 0.123456789"):
-            if isinstance(claim.exact, float | int):
-                return [Text((f"{sum} = {_shown(claim.exact)}",))]
+def _function(question: str) -> list[Part]:
+    """A function of vectors that are written out: their cosine, a length, their mean."""
+    vectors = [found[0] for found in VECTOR.finditer(question)]
+    for called, n, function in FUNCTIONS:
+        if called.search(question) and len(vectors) == n:
+            written = function.format((" + " if "/" in function else ", ").join(vectors))
+            if said := _equals(written):
+                return [Text((said,))]
     return []
 
 
-WAYS: Sequence[Callable[[str], list[Part]]] = (_softmax, _dot, _width, _sum)
+def _sum(question: str) -> list[Part]:
+    """An expression, by the reader that checks articles; and whether it is what was said to be."""
+    for found in SUM.finditer(question[: 10 * LONGEST]):
+        for sum in map(str.strip, APART.split(found[0])):
+            if not OPERATION.search(sum) or not (said := _equals(sum)):
+                continue
+            claimed = _claimed(question, sum)
+            if claimed is None and re.match(r"\W*(?:but )?why\b", question):
+                return []  # not what it is, but why it stands there
+            return [*_denied(claimed, sum), Text((said,))]
+    return []
+
+
+def _claimed(question: str, sum: str) -> str | None:
+    """The number that the sum is said to be."""
+    spelled = re.escape(sum)
+    found = re.search(
+        rf"{spelled}\s*(?:=|is|equals?|gives?)\s*({NUMBER})(?!\S*[\d(^])", question
+    ) or re.search(rf"({NUMBER})\s*(?:=|is|from|\s)\s*{spelled}", question)
+    return found[1] if found else None
+
+
+def _denied(claimed: str | None, sum: str) -> list[Part]:
+    if claimed is None or any(claim.verdict is Truth.TRUE for claim in claims(f"{sum} = {claimed}")):
+        return []
+    return [Text((f"It is not {claimed}.",))]
+
+
+WAYS: Sequence[Callable[[str], list[Part]]] = (_softmax, _function, _dot, _sum)
+
+
+def _value(sum: str) -> float | int | tuple[float | int, ...] | None:
+    """What an expression is worth: a number, a vector, or None where it cannot be worked out."""
+    if len(sum) > LONGEST:
+        return None
+    try:
+        read_ = expression(sum)
+        found = None if read_ is None else value(read_, {}, USUAL)
+    except (Unreadable, RecursionError):
+        return None
+    numbers = found if isinstance(found, tuple) else (found,)
+    return found if all(isinstance(x, float | int) for x in numbers) else None  # type: ignore[return-value]
+
+
+def _equals(sum: str) -> str:
+    """``4/√2 = 2.828427``; nothing where it cannot be worked out."""
+    found = _value(sum)
+    if found is None:
+        return ""
+    shown = f"({', '.join(map(_shown, found))})" if isinstance(found, tuple) else _shown(found)
+    return f"{sum} = {shown}"
 
 
 def _numbers(text: str) -> list[float]:
@@ -105,4 +201,6 @@ def _numbers(text: str) -> list[float]:
 
 
 def _shown(x: float) -> str:
-    return plain(x).text if round(x, 4) == x else fixed(x, 6).text if abs(x) < 1e6 else significant(x, 9).text
+    if abs(x) >= (WHOLE if x == int(x) else 1e6):
+        return significant(x, 9).text
+    return plain(x).text if round(x, 4) == x else fixed(x, 6).text

@@ -2,128 +2,196 @@
 
 from __future__ import annotations
 
+import math
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING
 
 from riverhead.checking.answers import Answer, State, read
-from riverhead.learning.tutor.at_hand import AtHand
+from riverhead.learning.tutor.phrases import Plain, plain, table
+from riverhead.learning.tutor.what_if import Change, change
+
+if TYPE_CHECKING:
+    from riverhead.derivation.given import Given
+    from riverhead.learning.tutor.at_hand import AtHand
 
 __all__ = ["Asked", "asked"]
 
-NUMERAL = re.compile(r"(?<![\w.,^√])[-−]?(?:\d+(?:[.,]\d+)?|[.]\d+)(?:\s?%)?(?![\w])")
-WORD = re.compile(r"[^\W_]+(?:#\d+)?")
-LOOKED_AT = {"on", "at", "to", "for", "onto", "in"}  # before the word that is looked at
-TEMPERATURE = re.compile(r"temperature (?:of |is |at |= ?)?(\d+(?:\.\d+)?)")
-OF_A_PAIR = re.compile(r"\b(?:weights?|scores?|dot products?)\b.{0,40}?\b(?:on|with|to) (?:the )?([a-z]+)\b")
-WHAT_IF = re.compile(r"\b(if|without|instead|change|changes|happen|happens)\b")
+BY_ROLE = {"out": "query", "sum": "query", "q": "query", "k": "key", "v": "key", "e": "query"}
+OF_A_PAIR = re.compile(r"\b(?:weight|score|dot product)(?: of \w+)? (?:on|with) (?:the )?([a-z]{3,})\b")
+FEW = 2  # words that have nothing to do with numbers, in a question that has one
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a question names."""
+    """What a question names; the words of the sentence by their places."""
 
     numbers: tuple[Answer, ...] = ()
+    vectors: tuple[tuple[float, ...], ...] = ()
     step: str | None = None
-    query: int | None = None  # which token asks, by its place
-    key: int | None = None
-    changes: Mapping[str, Any] = field(default_factory=dict)
+    query: int | None = None  # which word asks
+    said: bool = False  # that it asks, and not only by the order of the words
+    keys: tuple[int, ...] = ()  # which are looked at
+    head: int | None = None
+    component: int | None = None  # from 0; −1 is the last
+    extreme: int = 0  # 1: the largest is asked for, −1: the smallest
+    whole: bool = False  # a row or a vector, not one number of it
+    adds_up: bool = False
+    related: bool = False  # "bank to river": the two words are a pair, whatever the step
+    alike: bool = False  # how far two words point the same way
+    here: bool = False  # of this sentence
+    divided: bool = False  # by what
+    change: Change = field(default_factory=Change)
     what_if: bool = False
+    begins: bool = False  # it asks what if, from its first word on
+    denied: bool = False  # it says that a number is so, which may be denied
+    foreign: int = 0  # how many of its words have nothing to do with numbers
     strange: str = ""  # a word that is looked at and stands nowhere in the sentence
+
+    @property
+    def key(self) -> int | None:
+        """The word that is looked at, or the first of several."""
+        return self.keys[0] if self.keys else None
+
+    @property
+    def named(self) -> bool:
+        """Whether a word of the sentence is named."""
+        return self.query is not None or bool(self.keys)
+
+    @property
+    def about_numbers(self) -> bool:
+        """Whether the question is about a number of the sentence, not an idea that some number belongs to."""
+        finer = any(number.decimals or number.percent for number in self.numbers)
+        return self.foreign <= (FEW if finer or self.vectors else 0)
 
 
 def asked(question: str, at_hand: AtHand) -> Asked:
-    """Read ``question`` against the tokens of the sentence at hand."""
-    plain = f" {' '.join(WORD.findall(question.casefold()))} "
+    """Read ``question`` against the words of the sentence at hand."""
     given = at_hand.derivation.given if at_hand.derivation else None
-    asking, answering = (given.asking, given.answering) if given else ((), ())
-    tokens = tuple(dict.fromkeys((*asking, *answering)))
-    step = _longest(plain, _words()["steps"], {word.casefold() for word in tokens})
-    query, key = _roles(_tokens(question, tokens), step)
-    numbers = [read(found[0].strip()) for found in NUMERAL.finditer(TEMPERATURE.sub(" ", question))]
+    found = plain(question, _names(given, at_hand.focus))
+    what_if, begins = found.has(table()["what_if"]), _begins(found)
+    repeats = len(found.named) > 2 and len(set(found.named)) < len(found.named)  # tells, rather than asks
+    changing = Change()
+    if given is not None:
+        changing, found = change(found, given, what_if)
+    sized, found = _sizes(found)
+    step = found.longest(table()["steps"])
+    query, keys = _roles(found, step, given)
+    said = bool(found.stars(table()["roles"]["query"]))
+    numbers = [read(text.replace("per cent", "%").replace("percent", "%").strip()) for text in found.numerals]
+    words = table()
     return Asked(
         numbers=tuple(number for number in numbers if number.state is State.NUMBER),
+        vectors=tuple(map(_vector, found.vectors)),
         step=step,
-        query=_place(asking, query),
-        key=_place(answering, key),
-        strange=_strange(question, tokens),
-        changes=_changes(question.casefold(), plain),
-        what_if=bool(WHAT_IF.search(plain)),
+        query=query,
+        said=said,
+        keys=keys,
+        head=sized.get("head"),
+        component=sized.get("component"),
+        extreme=found.has(words["most"]) - found.has(words["least"]),
+        whole=found.has(words["whole"]),
+        adds_up=found.has(words["adds_up"]),
+        related=bool(found.stars(words["related"])),
+        alike=found.has(words["alike"]),
+        here=found.has(words["here"]),
+        divided=found.has(words["divided"]),
+        change=changing,
+        what_if=what_if,
+        begins=begins,
+        foreign=found.foreign()
+        + repeats
+        + (" * and * " in found.text and found.has(words["whole"]))
+        + found.has(words["ideas"]),
+        denied=bool(re.search(r" (?:is|isn t|are|aren t|was|why|should) ", found.text)),
+        strange=_strange(question, at_hand),
     )
 
 
-def _place(names: Sequence[str], name: str | None) -> int | None:
+def _begins(found: Plain) -> bool:
+    return any(found.text.startswith(f" {way} ") for way in table()["begins"])
+
+
+def _names(given: Given | None, focus: str | None) -> dict[str, str]:
+    """Every way to name a word of the sentence, in small letters, and what it is called there.
+
+    Of a word that stands twice the one in focus is meant, or else the first; a number is no name.
+    """
+    if given is None:
+        return {}
+    found: dict[str, str] = {}
+    for label in (*given.asking, *given.answering):
+        found.setdefault(label.casefold(), label)
+        bare = label.partition("#")[0].casefold()
+        if focus == label or bare not in found:
+            found[bare] = label
+    for meaning, label in zip(given.meanings, given.answering, strict=False):
+        if meaning.isalpha():
+            found.setdefault(meaning.casefold(), label)
+    return {name: label for name, label in found.items() if re.search(r"[^\W\d_]", name[:1] + name[-1:])}
+
+
+def _roles(found: Plain, step: str | None, given: Given | None) -> tuple[int | None, tuple[int, ...]]:
+    """Which word asks and which are looked at: as it is said, else in order, the asking one first."""
+    if given is None:
+        return None, ()
+    roles = table()["roles"]
+    asks, answers = found.stars(roles["query"]), found.stars(roles["key"])
+    queries = [n for n in sorted(asks) if asks[n] > answers.get(n, 0)]
+    keys = [n for n in sorted(answers) if n not in queries]
+    open_ = [n for n in range(len(found.named)) if n not in queries and n not in keys]
+    alone = len(found.named) == 1
+    if open_ and not queries and (keys or not alone or BY_ROLE.get(step or "") == "query" or step is None):
+        queries.append(open_.pop(0))
+    keys += open_
+    if found.has(roles["own"]) and len(found.named) == 1:
+        queries = keys = queries or keys
+    places = [_place(given.asking, found.named[n]) for n in queries]
+    looked_at = [_place(given.answering, found.named[n]) for n in sorted(keys)]
+    query = next((n for n in places if n is not None), None)
+    return query, tuple(dict.fromkeys(n for n in looked_at if n is not None))
+
+
+def _place(names: Sequence[str], name: str) -> int | None:
     return names.index(name) if name in names else None
 
 
-def _tokens(question: str, tokens: Sequence[str]) -> list[tuple[str, bool]]:
-    """The tokens named, in order, and whether a word before each says that it is looked at.
-
-    An everyday word ("The") is meant only where it stands in quotes or is written as in the sentence, not at
-    the beginning.
-    """
-    found: list[tuple[str, bool]] = []
-    before = ""
-    for match in WORD.finditer(question):
-        word = match[0]
-        token = next((token for token in tokens if token.casefold() == word.casefold()), None)
-        quoted = question[match.start() - 1 : match.start()] in ("'", '"', "“", "‘", "«")
-        if token is not None and word.casefold() in _words()["stop"]:
-            exact = word == token and word != word.casefold() and match.start() > 0
-            token = token if quoted or exact else None
-        if token is not None:
-            found.append((token, before in LOOKED_AT))
-        if word.casefold() not in ("the", "a", "word", "token"):
-            before = word.casefold()
-    return found
+def _sizes(found: Plain) -> tuple[Mapping[str, int], Plain]:
+    """The head and the component that are named, and the question without their numbers."""
+    sizes: dict[str, int] = {}
+    for name, first in (("head", 0), ("component", 1)):
+        for way in table()["sizes"][name]:
+            at = found.text.find(f" {way} ")
+            number = found.numerals[found.text.count("#", 0, at)] if at >= 0 else ""
+            if number.isdecimal() and len(number) < 6:
+                sizes[name] = int(number) - first
+                found = found.without(at, at + len(way) + 1)
+    for ordinal, n in table()["ordinals"].items():
+        for name, words in (("head", "head"), ("component", "component|number|coordinate|entry|part")):
+            if match := re.search(rf" {ordinal} (?:{words})(?= )", found.text):
+                sizes.setdefault(name, n - 1)
+                found = found.without(*match.span())
+    return sizes, found
 
 
-def _roles(named: list[tuple[str, bool]], step: str | None) -> tuple[str | None, str | None]:
-    """Which token asks and which is looked at."""
-    alone = {"out": "query", "sum": "query", "q": "query", "k": "key", "v": "key"}.get(step or "", "")
-    if not named:
-        return None, None
-    if len(named) == 1:
-        token, looked_at = named[0]
-        asks = alone == "query" or (not alone and not looked_at and step is None)
-        return (token, None) if asks else (None, token)
-    (first, first_looked_at), (second, _) = named[:2]
-    return (second, first) if first_looked_at and not named[1][1] else (first, second)
-
-
-def _strange(question: str, tokens: Sequence[str]) -> str:
-    """The word in "weight of bank on money" where the sentence has no money."""
-    known = {token.casefold() for token in tokens} | _words()["stop"] | {"token", "word"}
+def _strange(question: str, at_hand: AtHand) -> str:
+    """The word in "weight of bank on money" where the sentence has no money; a word that no query sees."""
+    if at_hand.derivation is None:
+        return ""
+    known = _names(at_hand.derivation.given, None)
+    unseen = set(at_hand.text.casefold().split()) - set(known)
+    for word in question.casefold().split():
+        if (bare := word.strip(".,;:?!'\"")) in unseen and plain(bare, {}).foreign():
+            return bare
     found = OF_A_PAIR.search(question)
-    return found[1] if found and tokens and found[1].casefold() not in known else ""
+    strange = found is not None and not plain(found[1], known).named and plain(found[1], {}).foreign()
+    return found[1] if found is not None and strange else ""
 
 
-def _changes(question: str, plain: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for change, ways in _words()["changes"].items():
-        if any(f" {way} " in plain for way in ways):
-            found.update(tomllib.loads(change))
-    if temperature := TEMPERATURE.search(question):
-        found["temperature"] = float(temperature[1])
-    return found
-
-
-def _longest(plain: str, table: Mapping[str, Sequence[str]], not_these: set[str]) -> str | None:
-    """The name whose way of saying it stands in ``plain``; of several the longest."""
-    found = [
-        (len(way), name)
-        for name, ways in table.items()
-        for way in ways
-        if f" {way} " in plain and way not in not_these
-    ]
-    return max(found)[1] if found else None
-
-
-@cache
-def _words() -> Mapping[str, Any]:
-    raw = tomllib.loads((files("riverhead.learning.tutor") / "words.toml").read_text("utf-8"))
-    return {**raw, "stop": frozenset(raw["stop"].split())}
+def _vector(text: str) -> tuple[float, ...]:
+    items = re.split(r"[,;]", text.strip("[]() ").replace("−", "-"))
+    try:
+        return tuple(float(item) for item in items)
+    except ValueError:
+        return (math.nan,)

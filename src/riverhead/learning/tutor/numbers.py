@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-import numpy as np
-
-from riverhead.core import softmax
 from riverhead.derivation import Derivation, changed
+from riverhead.errors import RiverheadError
 from riverhead.learning.tutor.arithmetic import worked_out
 from riverhead.learning.tutor.asking import Asked, asked
 from riverhead.learning.tutor.at_hand import AtHand
-from riverhead.learning.tutor.cells import Spot, chain, exactly, name, value, which
-from riverhead.numbers import Number, Verdict, fixed, plain
-from riverhead.scene import Cell, Part, Table, Text
+from riverhead.learning.tutor.cells import (
+    BY_KEY,
+    Spot,
+    chain,
+    exactly,
+    focus_of,
+    name,
+    value,
+    which,
+    without_number,
+)
+from riverhead.learning.tutor.sensitive import sensitive
+from riverhead.learning.tutor.what_if import applied, with_score
+from riverhead.learning.tutor.wholes import adding_up, both_alike, here, largest, row, row_of, vector_of
+from riverhead.numbers import Verdict
+from riverhead.scene import Part, Text
 
 __all__ = ["answer"]
 
@@ -22,6 +34,12 @@ FIT = {
     Verdict.ROUNDED: "{printed} is {name}: {exact}, rounded.",
     Verdict.CARRIED: "{printed} is {name}, worked from rounded numbers; exactly it is {exact}.",
 }
+SLIPS = (  # what else a number may have come from
+    ("without dividing by √d_k", {"scale": 1.0}),
+    ("with the later words hidden", {"causal": True}),
+    ("without the mask", {"causal": False, "mask": None}),
+)
+OF_A_TOKEN = ("q", "k", "v", "e", "out")  # steps that have a vector for each word
 
 
 def answer(question: str, at_hand: AtHand) -> tuple[Part, ...]:
@@ -31,132 +49,184 @@ def answer(question: str, at_hand: AtHand) -> tuple[Part, ...]:
     needs no sentence (e^2.12, the softmax of 2 and 1) is worked out as it stands.
     """
     read = asked(question, at_hand)
-    names_a_word = read.query is not None or read.key is not None
-    if not names_a_word and (parts := worked_out(question)):
+    if not read.named and not read.change and (parts := worked_out(question, read.foreign)):
         return parts
-    spot = which(read, at_hand)
-    if spot is None or at_hand.derivation is None:
+    if at_hand.derivation is None:
         return ()
-    if read.strange:
-        words = " ".join(at_hand.derivation.given.answering)
-        return (Text((f"{read.strange!r} is no word of the sentence at hand: {words}.",)),)
-    if read.changes:
-        return (*_otherwise(at_hand.derivation, spot, read), *at_hand.beside)
-    return (*_explained(at_hand.derivation, spot, read), *at_hand.beside)
+    if read.strange and read.step is not None and read.named and read.foreign <= 1:
+        return (Text((_unknown(read.strange, at_hand),)),)
+    parts = tuple(_answered(read, at_hand, at_hand.derivation))
+    return (*parts, *at_hand.beside) if parts else ()
 
 
-def _explained(worked: Derivation, spot: Spot, read: Asked) -> Iterator[Part]:
+def _unknown(word: str, at_hand: AtHand) -> str:
+    words = " ".join(at_hand.derivation.given.answering) if at_hand.derivation else ""
+    if word.casefold() in at_hand.text.casefold().split():
+        return f"{word!r} is not seen here: the words that are looked at are {words}."
+    return f"{word!r} is no word of the sentence at hand: {words}."
+
+
+def _answered(read: Asked, at_hand: AtHand, worked: Derivation) -> Iterator[Part]:
+    """Try the ways to answer, the most particular first."""
+    if read.change or read.change.claimed:
+        if read.named or read.change.token or read.change.hidden or read.begins:
+            yield from _otherwise(worked, at_hand, read)
+    elif read.what_if:
+        return  # of a change that is not known
+    elif whole := _whole(worked, at_hand, read):
+        yield from whole
+    elif spots := which(read, at_hand):
+        long = len(spots) == 1
+        for spot in spots:
+            yield from _explained(worked, spot, long)
+
+
+def _whole(worked: Derivation, at_hand: AtHand, read: Asked) -> Sequence[Part]:
+    """A row, a vector, the largest of a row, or what it adds up to, if that is asked for."""
+    if read.foreign > 0:
+        return ()
+    i = focus_of(at_hand) if read.query is None else read.query
+    if read.here and read.divided and not read.named:
+        return tuple(here(worked))
+    if read.alike and read.query is not None and read.key is not None:
+        return tuple(both_alike(worked, read.query, read.key))
+    if read.adds_up and read.step == "weights" and _of_weights(read):
+        return tuple(adding_up(worked, i, read))
+    if read.numbers:
+        return ()
+    if read.extreme and read.named and (read.step in BY_KEY):
+        return tuple(largest(worked, str(read.step), read, i))
+    one = (read.query is None) != (not read.keys)
+    if read.step in OF_A_TOKEN and one and read.component is None:
+        return tuple(_vector(worked, read))
+    if read.step in BY_KEY and read.whole and read.query is not None and not read.keys:
+        return tuple(row(worked, str(read.step), i, read))
+    return ()
+
+
+def _of_weights(read: Asked) -> bool:
+    """Whether the weights of one row are meant: a word is named, or a sum that is not 1 but near it."""
+    near = [number for number in read.numbers if number.decimals and abs(number.value - 1) < NEAR]
+    return (read.named and all(number.value == 1 for number in read.numbers)) or bool(near)
+
+
+NEAR = 0.02  # to 1, for a sum of rounded weights
+
+
+def _vector(worked: Derivation, read: Asked) -> Iterator[Part]:
+    step = str(read.step)
+    if step == "e" and worked.given.e is None:
+        return
+    place = read.query if read.query is not None else read.key
+    if step in ("k", "v") and read.key is not None:
+        place = read.key
+    if place is not None and (step == "e" or place < len(worked[step].values[0])):
+        yield from vector_of(worked, step, place, read)
+
+
+def _explained(worked: Derivation, spot: Spot, long: bool) -> Iterator[Part]:
     """The number in a sentence, how it is made, what would change it."""
     exact, called = exactly(value(worked, spot)), name(worked, spot)
-    printed = read.numbers[0].text if read.numbers else ""
-    if printed and spot.fits is None:
-        yield Text((f"It is not {printed}: {called} is {exact}.",))
+    if spot.printed and spot.fits is None:
+        yield Text((f"It is not {spot.printed}: {called} is {exact}.",))
+        yield from _slipped(worked, spot)
     else:
         words = FIT[spot.fits or Verdict.EXACT]
-        yield Text((words.format(name=called, Name=_capital(called), exact=exact, printed=printed),))
+        yield Text((words.format(name=called, Name=_capital(called), exact=exact, printed=spot.printed),))
     yield from chain(worked, spot)
-    if table := _sensitive(worked, spot):
+    if long and (table := sensitive(worked, spot)):
         yield Text(("What would change it",), "heading")
         yield table
 
 
-def _otherwise(worked: Derivation, spot: Spot, read: Asked) -> Iterator[Part]:
-    """The number before and after a change, and all else that changes in its row."""
-    after = worked.but(**read.changes)
-    was, now = value(worked, spot), value(after, spot)
-    yield Text((f"{_capital(name(worked, spot))} is {exactly(was)}; then it is {exactly(now)}.",))
-    yield from chain(after, spot)
-    yield Text(("What else changes in this row",), "heading")
-    yield from changed(worked, after, focus=spot.i).parts
+def _slipped(worked: Derivation, spot: Spot) -> Iterator[Part]:
+    """Where else the printed number comes from: the pair turned round, or a step forgotten."""
+    given = worked.given
+    if spot.step in BY_KEY and given.tokens_k is None and spot.i != spot.j:
+        for step in ("dots", "scores") if spot.step == "scores" else (spot.step,):
+            turned = Spot(step, spot.j, spot.i, spot.head)
+            if worked.judge(step, turned.i, turned.j, spot.printed, spot.head) is not Verdict.FALSE:
+                yield Text((f"{spot.printed} is {name(worked, turned)}, the other way round.",))
+                return
+    for said, options in SLIPS:
+        after = worked.but(**options)
+        if value(after, spot) == value(worked, spot):
+            continue
+        if after.judge(spot.step, spot.i, spot.j, spot.printed, spot.head) is not Verdict.FALSE:
+            yield Text((f"{spot.printed} is what it would be {said}.",))
+            return
 
 
-def _sensitive(worked: Derivation, spot: Spot) -> Table | None:
-    """A few small changes, and what each would make of the number."""
-    changes = SENSITIVE.get(spot.step)
-    rows = tuple((said, _number(x)) for said, x in changes(worked, spot)) if changes else ()
-    return Table(("if", "it becomes"), rows) if rows else None
-
-
-def _of_weight(worked: Derivation, spot: Spot) -> Iterator[tuple[str, float]]:
-    """Of a weight: its own score, its rivals', and no scale."""
-    given, scores = worked.given, np.array(worked[worked.exponents].values[spot.head][spot.i])
-    if not np.isfinite(scores[spot.j]):
-        yield "nothing hid this key", value(worked.but(causal=False, mask=None), spot)
+def _otherwise(worked: Derivation, at_hand: AtHand, read: Asked) -> Iterator[Part]:
+    """The number, or the row, before and after a change, and all else that changes in its row."""
+    if read.foreign > 0:
         return
-
-    def with_score(j: int, by: float) -> float:
-        moved = scores.copy()
-        moved[j] += by
-        return float(softmax(moved)[spot.j])
-
-    yield "its score were 1 more", with_score(spot.j, 1.0)
-    yield "its score were 1 less", with_score(spot.j, -1.0)
-    rivals = [j for j in np.argsort(-scores).tolist() if j != spot.j and np.isfinite(scores[j])]
-    if rivals:
-        yield f"the score of {given.answering[rivals[0]]} were 1 more", with_score(rivals[0], 1.0)
-        yield f"{given.answering[rivals[0]]} were not there", with_score(rivals[0], -np.inf)
-    yield (
-        "every score were 1 more (nothing changes: only differences count)",
-        float(softmax(scores + 1)[spot.j]),
-    )
-    if given.scale is None:
-        yield "nothing were divided by √d_k", value(worked.but(scale=1.0), spot)
-
-
-def _of_score(worked: Derivation, spot: Spot) -> Iterator[tuple[str, float]]:
-    """Of a score: its dot product."""
-    now, dot = value(worked, spot), worked["dots"].values[spot.head][spot.i][spot.j]
-    step = worked["scores"].values[spot.head][spot.i][spot.j] / dot if dot else worked.given.d_k**-0.5
-    yield "the dot product were 1 more", now + step
-    yield "the dot product were twice as large", 2 * now
-    if worked.given.scale is None:
-        yield "nothing were divided by √d_k", dot
-
-
-def _of_dot(worked: Derivation, spot: Spot) -> Iterator[tuple[str, float]]:
-    """Of a dot product: a component of the query, or of the key."""
-    given, now = worked.given, value(worked, spot)
-    q = worked["q"].values[spot.head][spot.i]
-    k = worked["k"].values[spot.head // (given.n_heads // given.n_kv_heads)][spot.j]
-    query, key = given.asking[spot.i], given.answering[spot.j]
-    for c in range(min(len(q), MOST_COMPONENTS)):
-        yield f"component {c + 1} of {query}’s query were 1 more", now + k[c]
-    for c in range(min(len(k), MOST_COMPONENTS)):
-        yield f"component {c + 1} of {key}’s key were 1 more", now + q[c]
+    try:
+        after = applied(worked, read.change)
+    except RiverheadError as wrong:
+        yield Text((f"{_capital(str(wrong))}.",))
+        return
+    if read.change.claimed:
+        yield from _claimed(worked, after, read)
+        return
+    if read.change.score is not None:
+        yield from _scored(worked, at_hand, read, read.change.score)
+        return
+    if read.numbers:
+        for spot in which(read, replace(at_hand, derivation=after)):
+            yield from _explained(after, spot, long=True)
+        return
+    spots = without_number(read, at_hand) if read.step and (read.keys or read.step not in BY_KEY) else ()
+    i = spots[0].i if spots else _row_meant(worked, at_hand, read)
+    for spot in spots[:1]:
+        was, now = value(worked, spot), value(after, spot)
+        yield Text((f"{_capital(name(worked, spot))} is {exactly(was)}; then it is {exactly(now)}.",))
+        yield from chain(after, spot)
+    if not spots or read.step not in BY_KEY:
+        heads = range(after.given.n_heads) if read.head is None else (read.head,)
+        token = after.given.asking[i]
+        yield Text((f"Then this is the row of {token}.",))
+        if read.step == "out":
+            yield from vector_of(after, "out", i, read)
+        else:
+            yield from (row_of(after, i, head) for head in heads)
+    yield Text(("What changes in this row" if not spots else "What else changes in this row",), "heading")
+    yield from changed(worked, after, focus=i).parts
 
 
-def _of_exp(worked: Derivation, spot: Spot) -> Iterator[tuple[str, float]]:
-    """Of an exponential: its score."""
-    yield "its score were 1 more (times e)", value(worked, spot) * float(np.e)
-    yield "its score were 1 less (divided by e)", value(worked, spot) / float(np.e)
+def _row_meant(worked: Derivation, at_hand: AtHand, read: Asked) -> int:
+    """The row that a change is shown in: of the word named, of the query that changed, or in focus."""
+    if read.query is not None:
+        return read.query
+    token = read.change.token
+    if read.change.vector.startswith("q") and token in worked.given.asking:
+        return worked.given.asking.index(token)
+    return focus_of(at_hand)
 
 
-def _of_out(worked: Derivation, spot: Spot) -> Iterator[tuple[str, float]]:
-    """Of an output: a component of each value, by its weight."""
-    weights = worked["weights"].values[spot.head][spot.i]
-    for j in np.argsort(-np.array(weights))[:MOST_COMPONENTS].tolist():
-        token = worked.given.answering[j]
-        yield f"component {spot.j + 1} of {token}’s value were 1 more", value(worked, spot) + weights[j]
+def _claimed(worked: Derivation, claim: Derivation, read: Asked) -> Iterator[Part]:
+    """A vector that is said to be so: whether it is."""
+    step, _, token = read.change.vector.partition("=")[0].partition(".")
+    step = step.partition("[")[0]
+    names = worked.given.answering if step in ("k", "v") else worked.given.asking
+    same = getattr(claim.given, step) == getattr(worked.given, step)
+    yield Text(("It is." if same else f"It is not ({read.change.vector.partition('=')[2]}).",))
+    yield from vector_of(worked, step, names.index(token), read)
 
 
-MOST_COMPONENTS = 4  # that are told of
-
-SENSITIVE: dict[str, Callable[[Derivation, Spot], Iterator[tuple[str, float]]]] = {
-    "dots": _of_dot,
-    "exp": _of_exp,
-    "out": _of_out,
-    "scores": _of_score,
-    "weights": _of_weight,
-}
+def _scored(worked: Derivation, at_hand: AtHand, read: Asked, dot: float) -> Iterator[Part]:
+    """One score replaced, and its row worked out again."""
+    i = focus_of(at_hand) if read.query is None else read.query
+    if read.key is None:
+        return
+    head = read.head or 0
+    after = with_score(worked, head, i, read.key, dot)
+    spot = Spot("weights", i, read.key, head)
+    now = exactly(after["weights"].values[0][0][read.key])
+    called, was = _capital(name(worked, spot)), exactly(value(worked, spot))
+    yield Text((f"{called} is {was}; with the dot product {exactly(dot)} it is {now}.",))
+    yield row_of(after, 0, 0)
 
 
 def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
-
-
-def _number(x: float) -> Cell:
-    return _short(x) or fixed(x)
-
-
-def _short(x: float) -> Number | None:
-    return plain(x) if round(x, 3) == x else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -58,11 +59,18 @@ def answer(question: str, at_hand: AtHand) -> Answer:
     if not question.strip() or len(question) > MOST_LETTERS:
         raise InputError(f"the question has {len(question):,} characters; it takes 1 to {MOST_LETTERS:,}")
     if parts := answer_number(question, at_hand):
-        return Answer(question, "number", parts)
+        hits = () if re.search(r"\d", question) else library().search(question)
+        return Answer(question, "number", (*parts, *_pointers(hits)), hits)
     hits = library().search(question)
     if not hits:
         return Answer(question, "unknown", (Text((UNKNOWN,)),))
     return Answer(question, "passages", tuple(_told(hits)), hits)
+
+
+def _pointers(hits: tuple[Hit, ...]) -> list[Part]:
+    """The titles of passages: why it is so."""
+    titles = [Text((f"– lesson {hit.passage.lesson}: {hit.passage.title}",)) for hit in hits]
+    return [Text(("In the lessons",), "heading"), *titles] if titles else []
 
 
 def _told(hits: tuple[Hit, ...]) -> list[Part]:
@@ -71,6 +79,5 @@ def _told(hits: tuple[Hit, ...]) -> list[Part]:
     section = lesson(best.lesson)[best.id]
     parts: list[Part] = [Text((f"Lesson {best.lesson}: {best.title}",), "heading"), *Bench().parts(section)]
     if hits[1:]:
-        parts.append(Text(("Or did you mean",), "heading"))
-        parts += [Text((f"– lesson {hit.passage.lesson}: {hit.passage.title}",)) for hit in hits[1:]]
+        parts += [Text(("Or did you mean",), "heading"), *_pointers(hits[1:])[1:]]
     return parts
