@@ -17,6 +17,7 @@ from riverhead.derivation.notation import Digits
 from riverhead.derivation.sections import Sheet, recipe
 from riverhead.learning.tutor.counting import counted
 from riverhead.numbers import Verdict, fixed, judge, plain, significant
+from riverhead.numbers.interval import slack
 from riverhead.scene import Part, Table, Text
 
 __all__ = ["worked_out"]
@@ -37,11 +38,13 @@ SPOKEN = tuple(  # what is said in words, as signs
         (rf"\bexp(?:onential)? of ({NUMBER})", r"e^\1"),
         (rf"\b(?:square )?root of ({NUMBER})", r"√\1"),
         (rf"\bsqrt (?:of )?({NUMBER})", r"√\1"),
-        (rf"\b(?:ln|natural log(?:arithm)?)(?: of)? ({NUMBER})", r"ln(\1)"),
+        (rf"\b(?:ln|log|natural log(?:arithm)?)(?: of)? ({NUMBER})", r"ln(\1)"),
         (rf"({NUMBER}) times ({NUMBER})", r"\1·\2"),
         (rf"({NUMBER}) divided by ({NUMBER})", r"\1/\2"),
         (rf"({NUMBER}) plus ({NUMBER})", r"\1+\2"),
         (rf"({NUMBER}) minus ({NUMBER})", r"\1-\2"),
+        (r"\*\*", "^"),
+        (r"\be squared", "e^2"),
         (rf"({NUMBER}) squared", r"\1^2"),
     )
 )
@@ -145,15 +148,16 @@ def _function(question: str) -> list[Part]:
 
 def _sum(question: str) -> list[Part]:
     """An expression, by the reader that checks articles; and whether it is what was said to be."""
-    for found in SUM.finditer(question[: 10 * LONGEST]):
-        for sum in map(str.strip, APART.split(found[0])):
-            if not OPERATION.search(sum) or not (said := _equals(sum)):
-                continue
-            claimed = _claimed(question, sum)
-            if claimed is None and re.match(r"\W*(?:but )?why\b", question):
-                return []  # not what it is, but why it stands there
-            return [*_denied(claimed, sum), Text((said,))]
-    return []
+    found = SUM.finditer(question[: 10 * LONGEST])
+    pieces = [sum.strip() for one in found for sum in APART.split(one[0])]
+    worked = [(sum, said) for sum in pieces if OPERATION.search(sum) and (said := _equals(sum))]
+    if not worked or (len(worked) > 1 and " or " in question):
+        return []
+    sum, said = worked[0]
+    claimed = _claimed(question, sum)
+    if claimed is None and re.match(r"\W*(?:but )?why\b", question):
+        return []  # not what it is, but why it stands there
+    return [*_denied(claimed, sum), Text((said,))]
 
 
 def _claimed(question: str, sum: str) -> str | None:
@@ -203,4 +207,5 @@ def _numbers(text: str) -> list[float]:
 def _shown(x: float) -> str:
     if abs(x) >= (WHOLE if x == int(x) else 1e6):
         return significant(x, 9).text
-    return plain(x).text if round(x, 4) == x else fixed(x, 6).text
+    short = round(x, 4)
+    return plain(short).text if abs(short - x) <= slack(x) else fixed(x, 6).text

@@ -33,10 +33,11 @@ class Asked:
     query: int | None = None  # which word asks
     said: bool = False  # that it asks, and not only by the order of the words
     keys: tuple[int, ...] = ()  # which are looked at
+    either: bool = False  # whichever of two asks: "river gives bank", "bank gives river"
     head: int | None = None
     component: int | None = None  # from 0; −1 is the last
     extreme: int = 0  # 1: the largest is asked for, −1: the smallest
-    whole: bool = False  # a row or a vector, not one number of it
+    which: bool = False  # it begins with what, which, who or where
     adds_up: bool = False
     related: bool = False  # "bank to river": the two words are a pair, whatever the step
     alike: bool = False  # how far two words point the same way
@@ -77,6 +78,8 @@ def asked(question: str, at_hand: AtHand) -> Asked:
         changing, found = change(found, given, what_if)
     sized, found = _sizes(found)
     step = found.longest(table()["steps"])
+    if len(found.named) == 2 and all(found.has(table()["steps"][name]) for name in "qk"):
+        step = "dots"  # a query and a key
     query, keys = _roles(found, step, given)
     said = bool(found.stars(table()["roles"]["query"]))
     numbers = [read(text.replace("per cent", "%").replace("percent", "%").strip()) for text in found.numerals]
@@ -90,8 +93,9 @@ def asked(question: str, at_hand: AtHand) -> Asked:
         keys=keys,
         head=sized.get("head"),
         component=sized.get("component"),
+        either=found.has(words["either"]),
+        which=bool(re.match(r" (?:what|which|who|where) ", found.text)),
         extreme=found.has(words["most"]) - found.has(words["least"]),
-        whole=found.has(words["whole"]),
         adds_up=found.has(words["adds_up"]),
         related=bool(found.stars(words["related"])),
         alike=found.has(words["alike"]),
@@ -104,7 +108,7 @@ def asked(question: str, at_hand: AtHand) -> Asked:
         + repeats
         + (" * and * " in found.text and found.has(words["whole"]))
         + found.has(words["ideas"]),
-        denied=bool(re.search(r" (?:is|isn t|are|aren t|was|why|should) ", found.text)),
+        denied=bool(re.search(r" (?:is|isn t|are|aren t|was|why|should|get|got|wrong) ", found.text)),
         strange=_strange(question, at_hand),
     )
 
@@ -142,7 +146,9 @@ def _roles(found: Plain, step: str | None, given: Given | None) -> tuple[int | N
     keys = [n for n in sorted(answers) if n not in queries]
     open_ = [n for n in range(len(found.named)) if n not in queries and n not in keys]
     alone = len(found.named) == 1
-    if open_ and not queries and (keys or not alone or BY_ROLE.get(step or "") == "query" or step is None):
+    compared = len(open_) == 2 and not queries and found.has(table()["than"])
+    asks_alone = step is None or BY_ROLE.get(step) == "query"
+    if open_ and not queries and not compared and (keys or not alone or asks_alone):
         queries.append(open_.pop(0))
     keys += open_
     if found.has(roles["own"]) and len(found.named) == 1:

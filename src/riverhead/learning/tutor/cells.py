@@ -119,7 +119,7 @@ def which(asked: Asked, at_hand: AtHand) -> tuple[Spot, ...]:
 
 def without_number(asked: Asked, at_hand: AtHand) -> tuple[Spot, ...]:
     """Return the cells that a step and words name; one for each key that is named."""
-    if at_hand.derivation is None or not asked.named:
+    if at_hand.derivation is None or not (asked.named or (asked.step == "sum" and asked.numbers)):
         return ()
     if asked.step not in (None, "sum", *BY_KEY) and asked.component is None:
         return ()  # a vector is no number
@@ -137,12 +137,13 @@ def _printed(asked: Asked, at_hand: AtHand) -> tuple[Spot, ...]:
     worked, focus = at_hand.derivation, focus_of(at_hand)
     assert worked is not None
     several = len(asked.numbers) > 1
-    tied = asked.named and (asked.step is not None or asked.related) and not several
+    some_cell = asked.step == "sum" or (asked.named and (asked.step or asked.related or asked.keys))
+    tied = bool(some_cell) and not several
     if any(map(_everyday, asked.numbers)) and not tied:
         return ()
     if asked.extreme and not asked.named:
         return ()
-    found = [_fitting(number, asked, worked, focus, several) for number in asked.numbers]
+    found = [_fitting(number, asked, worked, focus, several or asked.either) for number in asked.numbers]
     if all(found):
         return _joined([spot for spot in found if spot], worked)
     if several or asked.foreign or not (tied and asked.denied) or "," in asked.numbers[0].text:

@@ -23,7 +23,8 @@ LARGE = re.compile(r"\b(?:big|large)\b")
 ELSE = re.compile(
     r"\b(?:why|cach\w*|kv|flops?|param\w*|models?|layers?|multipl\w*|llama\w*|gpt\w*|\d+b|remember|train\w*|flash\w*|window\w*|causal|mask\w*)\b"
 )
-DTYPE = re.compile(r"\b(float64|float32|float16|bfloat16|int8)\b")
+DTYPE = re.compile(r"\b(float64|float32|float16|bfloat16|int8|fp64|fp32|fp16|bf16)\b")
+SHORT = {"fp": "float", "bf": "bfloat"}
 HEADS = re.compile(r"\b(\d{1,4})\s+(?:\w+\s)?heads?\b")
 D_MODEL = re.compile(r"\bd_?model\D{0,12}?(\d{1,6})\b|\b(\d{1,6})[\s-]?dim\w*")
 HEAD_WIDTH = re.compile(
@@ -71,7 +72,7 @@ def _scores(question: str, tokens: int) -> Iterator[Part]:
                 )
             )
         return
-    name = dtype[1] if dtype else "float32"
+    name = re.sub(r"^[bf][fp](?=\d)", lambda found: SHORT[found[0]], dtype[1]) if dtype else "float32"
     found = figure("scores", pairs * count("b", bytes_of(name)), "bytes")
     yield Text((f"The scores of {whose} at {tokens:,} tokens, if all were stored as {name}:",))
     yield Text((found.formula, " = ", found.numbers, f" = {found.exactly} bytes = {found.said}"))

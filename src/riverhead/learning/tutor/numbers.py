@@ -23,7 +23,16 @@ from riverhead.learning.tutor.cells import (
 )
 from riverhead.learning.tutor.sensitive import sensitive
 from riverhead.learning.tutor.what_if import applied, with_score
-from riverhead.learning.tutor.wholes import adding_up, both_alike, here, largest, row, row_of, vector_of
+from riverhead.learning.tutor.wholes import (
+    adding_up,
+    both_alike,
+    here,
+    largest,
+    row,
+    row_of,
+    vector_of,
+    whose,
+)
 from riverhead.numbers import Verdict
 from riverhead.scene import Part, Text
 
@@ -92,14 +101,16 @@ def _whole(worked: Derivation, at_hand: AtHand, read: Asked) -> Sequence[Part]:
         return tuple(both_alike(worked, read.query, read.key))
     if read.adds_up and read.step == "weights" and _of_weights(read):
         return tuple(adding_up(worked, i, read))
+    if len(read.vectors) == 1 and read.step in ("q", "k", "v") and not read.named and not read.numbers:
+        return tuple(whose(worked, read.step, read.vectors[0]))
     if read.numbers:
         return ()
-    if read.extreme and read.named and (read.step in BY_KEY):
+    if read.extreme and read.step in BY_KEY and (read.named or read.which):
         return tuple(largest(worked, str(read.step), read, i))
     one = (read.query is None) != (not read.keys)
     if read.step in OF_A_TOKEN and one and read.component is None:
         return tuple(_vector(worked, read))
-    if read.step in BY_KEY and read.whole and read.query is not None and not read.keys:
+    if read.step in BY_KEY and read.query is not None and not read.keys:
         return tuple(row(worked, str(read.step), i, read))
     return ()
 
@@ -172,7 +183,7 @@ def _otherwise(worked: Derivation, at_hand: AtHand, read: Asked) -> Iterator[Par
     if read.change.score is not None:
         yield from _scored(worked, at_hand, read, read.change.score)
         return
-    if read.numbers:
+    if any(number.decimals for number in read.numbers):
         for spot in which(read, replace(at_hand, derivation=after)):
             yield from _explained(after, spot, long=True)
         return

@@ -17,11 +17,12 @@ VECTOR = r"[\[(]\s*[-−]?[\d.]+(?:\s*[,;]\s*[-−]?[\d.]+)+\s*[\])]"
 PIECE = (
     rf"(?P<vector>{VECTOR})"
     rf"|(?P<numeral>(?<![\w.,^√]){NUMBER}(?:\s?(?:%|per\s?cent\b))?(?![\w]))"
-    r"|(?P<word>[^\W_]+(?:\#\d+)?)|(?P<sign>[·→′]|(?<=\w)'(?!\w))"
+    r"|(?P<word>[^\W_]+(?:\#\d+)?)|(?P<sign>[·→′]|->|(?<=\w)'(?!\w))"
 )
 SILENT = frozenset({"the", "a", "an", "word", "token", "please"})  # left out: they change nothing
 QUOTES = "'\"“‘«"
 SHORTEST = 4  # letters of a word in which a slip is mended
+ARROWS = {"->": "→"}
 SIGNS = {"vector": "@", "numeral": "#"}
 
 
@@ -106,7 +107,7 @@ def plain(question: str, names: Mapping[str, str]) -> Plain:
             in_quotes = question[match.start() - 1 : match.start()] in tuple(QUOTES)
         elif kind == "sign":
             primed = words[-1:] == ["*"] and not in_quotes
-            words += [text] * (text not in "'′") or ["′"] * primed
+            words += [ARROWS.get(text, text)] * (text not in "'′") or ["′"] * primed
         elif text.casefold() not in SILENT:
             words.append(_mended(text.casefold(), _ways()))
     return Plain(f" {' '.join(words)} ", *(tuple(found[sign]) for sign in "*#@"))

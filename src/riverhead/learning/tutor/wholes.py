@@ -14,7 +14,7 @@ from riverhead.learning.tutor.cells import BY_KEY, exactly
 from riverhead.numbers import Verdict, fixed, plain
 from riverhead.scene import Part, Text
 
-__all__ = ["adding_up", "both_alike", "heads_of", "here", "largest", "row", "row_of", "vector_of"]
+__all__ = ["adding_up", "both_alike", "heads_of", "here", "largest", "row", "row_of", "vector_of", "whose"]
 
 NOUNS = {  # of a step: one, and how it is tied to a key
     "dots": ("dot product", "with"),
@@ -93,6 +93,9 @@ def vector_of(worked: Derivation, step: str, i: int, asked: Asked) -> Iterator[P
         numbers = worked[values_of].values[head][i]
         shown = [Digits.of(None).operand(x) for x in numbers]
         which = f" in head {head}" if len(worked[values_of].values) > 1 else ""
+        if asked.vectors and not asked.change.vector:
+            said = f"({', '.join(plain(x).text for x in asked.vectors[0])})"
+            yield Text(("It is." if asked.vectors[0] == numbers else f"It is not {said}.",))
         count = "1 number" if len(numbers) == 1 else f"{len(numbers)} numbers"
         yield Text((f"The {VECTORS[step]} of {token}{which} has {count}.",))
         yield Text((maths(of(step, token), "=", vector(shown, 2 * MOST_COMPONENTS)),))
@@ -101,6 +104,20 @@ def vector_of(worked: Derivation, step: str, i: int, asked: Asked) -> Iterator[P
                 Text((worked.arithmetic(step, i, j, head),))
                 for j in range(min(len(numbers), MOST_COMPONENTS))
             )
+
+
+def whose(worked: Derivation, step: str, asked_for: tuple[float, ...]) -> Iterator[Part]:
+    """Say which words have a vector as their query, key or value."""
+    shown = f"({', '.join(plain(x).text for x in asked_for)})"
+    for head, grid in enumerate(worked[step].values):
+        which = f" in head {head}" if len(worked[step].values) > 1 else ""
+        named = [
+            token for token, numbers in zip(worked.rows(step), grid, strict=True) if numbers == asked_for
+        ]
+        if named:
+            yield Text((f"{shown} is the {VECTORS[step]} of {_listed(named)}{which}.",))
+        else:
+            yield Text((f"No {VECTORS[step]}{which} is {shown}.",))
 
 
 def _said_to_be(worked: Derivation, i: int, head: int, claimed: tuple[float, ...]) -> Iterator[Part]:
