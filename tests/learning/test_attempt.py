@@ -81,6 +81,17 @@ def test_the_first_check_is_the_score_and_each_mistake_counts_once(attempt: Atte
     assert "no-exponential" in attempt.mistakes
 
 
+def test_a_mistake_half_mended_counts_as_it_was_at_its_worst(attempt: Attempt) -> None:
+    sheet = attempt.exercise.sheet
+    write(attempt, mistaken(sheet, "no-exponential"))
+    worst = attempt.check().mistakes["no-exponential"]
+    true = right(attempt)
+    exps = [cell.id for cell in sheet.asked if cell.grid == "exp"]
+    write(attempt, {cell: true[cell] for cell in exps[1:]})
+    assert 0 < attempt.check().mistakes["no-exponential"] < worst
+    assert attempt.mistakes["no-exponential"] == worst
+
+
 def test_a_check_in_which_nothing_could_be_read_is_no_score(attempt: Attempt) -> None:
     write(attempt, dict.fromkeys(right(attempt), "two"))
     assert attempt.check().score is None

@@ -275,8 +275,8 @@ def test_a_migration_that_fails_leaves_the_older_file(path: Path) -> None:
 def test_a_newer_file_is_refused_in_words_and_left(path: Path) -> None:
     Progress(path).close()
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute("PRAGMA user_version = 1001")
-    refused(path, "has version 1001, of a newer riverhead; this one reads up to 1, .*: update riverhead")
+        db.execute("PRAGMA user_version = 2")
+    refused(path, "has version 2, of a newer riverhead; this one reads up to 1, .*: update riverhead")
 
 
 def refused(path: Path, says: str) -> None:

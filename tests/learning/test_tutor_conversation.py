@@ -323,7 +323,7 @@ def test_a_huge_reply_is_cut_and_said_so(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_more_bytes_than_a_reply_has_are_not_read() -> None:
-    events, _ = ask(Answer([b": padding\n\n"] * 200), patience=Patience(most_bytes=1_000))
+    events, _ = ask(Answer([b": padding\n\n"] * 100), patience=Patience(most_bytes=1_000))
     assert "longer than 1,000 bytes" in of(Notice, events)[0].text
 
 
@@ -365,6 +365,8 @@ def test_a_long_conversation_loses_its_first_turns_and_says_so(monkeypatch: pyte
         talk = talk_to(server.url)
         events = [list(talk.ask(f"{n}?")) for n in range(4)]
     assert [len(asked["messages"]) for asked in server.asked] == [2, 4, 6, 6]
+    sent = [turn["content"] for turn in server.asked[3]["messages"][1:]]
+    assert sent == ["1?", "ten letter", "2?", "ten letter", "3?"]
     assert [notice.text for notice in of(Notice, events[3])] == [
         "The conversation is long: its first turn is not sent to the model again."
     ]

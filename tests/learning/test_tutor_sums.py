@@ -130,6 +130,12 @@ def test_a_sum_that_the_next_line_denies_is_taken_back() -> None:
     assert found.found == {}
 
 
+def test_what_the_text_to_come_makes_of_a_sum_is_said_late() -> None:
+    events, _ = streamed("1,250 · 2 = 2,500. 0,25 + 1 = 1,25. That is it.", list(range(60)))
+    first = [(one.shown, one.late) for one in marks(events) if one.start == 0]
+    assert first == [("2500", False), ("2.5", True)]  # thousands, until a comma is seen to be decimal
+
+
 def test_a_sum_that_only_the_text_to_come_makes_one_is_late() -> None:
     german = "0,5 + 1 = 1,5. Und 2.5 + 1.5 = 4.1 ist. Dann 0,25 + 1 = 1,25. Mehr 0,75 + 1 = 1,75 und 0,1."
     events, found = streamed(german, list(range(120)))
