@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from kept_progress import NOW, attempt, replayed
 
@@ -37,6 +37,7 @@ def test_the_rating_falls_with_the_score_and_with_hints(score: float, ratings: s
     assert [rating(score, hints).name for hints in range(6)] == ratings.split()
 
 
+@settings(max_examples=50, deadline=None)
 @given(
     attempts=st.lists(
         st.tuples(
@@ -165,6 +166,7 @@ def test_what_is_practised_next(did: list[Did], reached: list[tuple[int, bool]],
     assert chosen(did, reached) == kind
 
 
+@settings(max_examples=50, deadline=None)
 @given(
     did=st.lists(
         st.tuples(

@@ -8,7 +8,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta, timezone
@@ -187,17 +187,22 @@ with Progress(path) as progress:
 """
 
 
-def writer(path: Path, name: str, count: int) -> subprocess.Popen[str]:
-    child = subprocess.Popen(
-        [sys.executable, "-c", WRITES, path, name, str(count)],
-        env=HERE,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert child.stdout is not None
-    assert child.stdout.readline() == "ready\n"
-    return child
+def writers(path: Path, names: Sequence[str], count: int) -> list[subprocess.Popen[str]]:
+    """Return children that are ready to write; they start up side by side."""
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITES, path, name, str(count)],
+            env=HERE,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in names
+    ]
+    for child in children:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+    return children
 
 
 def begin(child: subprocess.Popen[str]) -> None:
@@ -208,8 +213,9 @@ def begin(child: subprocess.Popen[str]) -> None:
 
 def test_killed_while_it_writes_every_acknowledged_attempt_is_there(path: Path) -> None:
     acknowledged: list[str] = []
-    for kill, after in enumerate((1, 2, 7, 23)):
-        child = writer(path, f"killed{kill}", 10**6)
+    kills = (1, 2, 7, 23)
+    children = writers(path, [f"killed{kill}" for kill in range(len(kills))], 10**6)
+    for kill, (after, child) in enumerate(zip(kills, children, strict=True)):
         begin(child)
         assert child.stdout is not None
         acknowledged += [child.stdout.readline().strip() for _ in range(after)]
@@ -224,7 +230,7 @@ def test_killed_while_it_writes_every_acknowledged_attempt_is_there(path: Path) 
 
 def test_two_at_once_lose_nothing(path: Path) -> None:
     """Both find no file, make it, and write: no attempt is lost and no card forgets a review."""
-    children = [writer(path, name, 100) for name in ("one", "other")]
+    children = writers(path, ("one", "other"), 100)
     for child in children:
         begin(child)
     said = [child.communicate()[0].split() for child in children]

@@ -48,7 +48,7 @@ STREAM = b"".join(
 ENDS = {"\\n": b"\n", "\\r\\n": b"\r\n", "\\r": b"\r"}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(0, 10_000), max_size=40), st.sampled_from(sorted(ENDS)))
 def test_a_stream_reads_the_same_wherever_it_is_cut_and_however_its_lines_end(
     places: list[int], end: str
