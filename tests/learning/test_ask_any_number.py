@@ -109,6 +109,20 @@ def test_any_number_is_found_by_its_words_and_its_print(
     assert not wrong(question, at_hand), text
 
 
+PIECES = [
+    "what", "is", "why", "if", "without", "the", "weight", "weights", "score", "query", "key", "of",
+    "on", "Cats", "chase's", "mice'", "q_mice", "head 1", "head 7", "component 9", "second", "was",
+    "(1, 2)", "(1, 2, 3)", "0,2", "0.5", "-1", "100%", "temperature 0", "temperature 1e9", "hidden",
+    "most", "add up to", "become", "e^", "√", "·", "->", "'", "here", "tokens",
+]  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(sentences(), st.lists(st.sampled_from(PIECES), max_size=12))
+def test_whatever_is_asked_nothing_breaks(worked: Derivation, pieces: list[str]) -> None:
+    said(" ".join(pieces), AtHand("Cats chase mice", worked))
+
+
 @pytest.mark.parametrize(
     "way",
     [

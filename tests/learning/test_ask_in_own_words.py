@@ -72,6 +72,7 @@ def said(question: str, at_hand: AtHand = RIVER) -> str:
         ("own", "what is mice's key in the second head", "k_mice = (1, 1)"),
         ("own", "why can't chase see mice", "The mask hides it"),
         ("own", "what's chase's final vector", "merged_chase = (0.107, 0.893, 3.218, 0.196)"),
+        ("own", "what are chase's weights in head 7", "There is no head 7 in the sentence at hand"),
         ("own", "chases weight on mice?", "The weight of chase on mice in head 0 is 0."),
     ],
 )  # fmt: skip

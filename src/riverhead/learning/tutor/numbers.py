@@ -26,6 +26,7 @@ from riverhead.learning.tutor.what_if import applied, with_score
 from riverhead.learning.tutor.wholes import (
     adding_up,
     both_alike,
+    heads_of,
     here,
     largest,
     row,
@@ -64,6 +65,11 @@ def answer(question: str, at_hand: AtHand) -> tuple[Part, ...]:
         return ()
     if read.strange and read.step is not None and read.named and read.foreign <= 1:
         return (Text((_unknown(read.strange, at_hand),)),)
+    n_heads = at_hand.derivation.given.n_heads
+    if read.head is not None and not 0 <= read.head < n_heads:
+        there = f"heads 0 to {n_heads - 1}" if n_heads > 1 else "one head, head 0"
+        said = f"There is no head {read.head} in the sentence at hand; it has {there}."
+        return (Text((said,)),) if read.named and read.step and read.foreign <= 0 else ()
     parts = tuple(_answered(read, at_hand, at_hand.derivation))
     return (*parts, *at_hand.beside) if parts else ()
 
@@ -194,13 +200,12 @@ def _otherwise(worked: Derivation, at_hand: AtHand, read: Asked) -> Iterator[Par
         yield Text((f"{_capital(name(worked, spot))} is {exactly(was)}; then it is {exactly(now)}.",))
         yield from chain(after, spot)
     if not spots or read.step not in BY_KEY:
-        heads = range(after.given.n_heads) if read.head is None else (read.head,)
         token = after.given.asking[i]
         yield Text((f"Then this is the row of {token}.",))
         if read.step == "out":
             yield from vector_of(after, "out", i, read)
         else:
-            yield from (row_of(after, i, head) for head in heads)
+            yield from (row_of(after, i, head) for head in heads_of(after, "weights", read))
     yield Text(("What changes in this row" if not spots else "What else changes in this row",), "heading")
     yield from changed(worked, after, focus=i).parts
 
