@@ -15,6 +15,7 @@ from riverhead.derivation.vectors import Example, parse
 from riverhead.learning.tutor.at_hand import AtHand, of_example, of_sentence
 from riverhead.learning.tutor.numbers import answer
 from riverhead.learning.tutor.offline import answer as offline_answer
+from riverhead.learning.tutor.phrases import plain
 from riverhead.scene import Scene
 
 RIVER, MONEY = of_sentence(), of_sentence("money bank grows")
@@ -47,6 +48,10 @@ def said(question: str, at_hand: AtHand = RIVER) -> str:
         ("river", "which word does flooded look at most", "of flooded is 0.334881, on The and on bank."),
         ("river", "which word gets the least of bank's attention?", "is 0.064585, on The."),
         ("river", "who looks at river the most?", "The largest weight on river is 0.538776, that of bank."),
+        ("river", "which word gets the most attention from bank?", "of bank is 0.538776, on river."),
+        ("river", "what does bank get from flooded", "The weight of bank on flooded is 0.130985."),
+        ("river", "is (0.5, 1) the value of flooded?", "It is not (0.5, 1)."),
+        ("river", "is (0.5, 0) the value of flooded?", "It is."),
         ("river", "what does bank become", "bank′ = (0.604, 0.266)"),
         ("river", "bank becomes (0.61, 0.27), right?", "0.61 is component 1, worked from rounded numbers"),
         ("river", "bank becomes (0.72, 0.27), right?", "It is not (0.72, 0.27)."),
@@ -78,6 +83,10 @@ def said(question: str, at_hand: AtHand = RIVER) -> str:
 )  # fmt: skip
 def test_a_learners_own_words_are_answered(at_hand: str, question: str, holds: str) -> None:
     assert holds in said(question, SENTENCES[at_hand])
+
+
+def test_a_slip_is_mended_and_another_word_is_none() -> None:
+    assert plain("bnak bankk bak tank back", {"bank": "bank"}).named == ("bank", "bank")
 
 
 def softmax(scores: list[float]) -> np.ndarray:
@@ -162,6 +171,7 @@ def test_the_bytes_of_the_scores_are_the_plans(question: str, tokens: int, heads
         "if all scores are equal what do the weights look like", "what happens if a whole row is masked",
         "why does bank look back", "what does riverhead plan llama-3-8b do", "what does a score of 0 say",
         "why is 0.25 the biggest it can get", "how much memory does the KV cache take for 4096 tokens",
+        "why is river's row 0.5 and 0.5", "my uncle's printer broke while printing sqrt(512)",
         "does river use bank's query or its own", "why is this sum so large", "what if there are 100 words",
     ],
 )  # fmt: skip

@@ -108,7 +108,7 @@ def test_what_would_change_a_weight_is_what_numpy_makes_of_it() -> None:
 @pytest.mark.parametrize(
     "question",
     [
-        "9" * 3000, "((((" * 500, "e^" * 900 + "2", "√" * 2000, "1,2," * 900, "weight " * 500,
+        "9" * 3000, "((((" * 500, "e^" * 900 + "2", "√" * 2000, "1,2," * 900, "0.54 " * 700, "weight " * 500,
         "softmax of 1e999 and 2", "softmax of " + "1, " * 40 + "2", "10^10^10^10", "(1,2)·(1,2,3)",
         "\x1b[31m 0.54 \x00",
         "weight on \u202eriver\u202c 0.54", "(9999999999,1)·(9999999999,1)", "what is 1/0", "d_k = 0 divide",

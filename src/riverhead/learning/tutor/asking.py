@@ -20,6 +20,7 @@ __all__ = ["Asked", "asked"]
 
 BY_ROLE = {"out": "query", "sum": "query", "q": "query", "k": "key", "v": "key", "e": "query"}
 OF_A_PAIR = re.compile(r"\b(?:weight|score|dot product)(?: of \w+)? (?:on|with) (?:the )?([a-z]{3,})\b")
+LONGEST = 20  # characters of a number
 FEW = 2  # words that have nothing to do with numbers, in a question that has one
 
 
@@ -82,7 +83,11 @@ def asked(question: str, at_hand: AtHand) -> Asked:
         step = "dots"  # a query and a key
     query, keys = _roles(found, step, given)
     said = bool(found.stars(table()["roles"]["query"]))
-    numbers = [read(text.replace("per cent", "%").replace("percent", "%").strip()) for text in found.numerals]
+    numbers = [
+        read(text.replace("per cent", "%").replace("percent", "%").strip())
+        for text in found.numerals
+        if len(text) <= LONGEST
+    ]
     words = table()
     return Asked(
         numbers=tuple(number for number in numbers if number.state is State.NUMBER),

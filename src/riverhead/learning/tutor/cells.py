@@ -49,6 +49,7 @@ ALSO = {
 }  # what a word may mean
 ROUNDS = ("exp", "sum")  # steps in which a whole number may be a rounded one
 FITS = (Verdict.EXACT, Verdict.ROUNDED, Verdict.CARRIED)
+MOST_NUMBERS = 12  # of a question
 MOST_CELLS = 4_000  # that a printed number is compared with
 
 NAMES = {  # of a cell, in words
@@ -139,7 +140,7 @@ def _printed(asked: Asked, at_hand: AtHand) -> tuple[Spot, ...]:
     several = len(asked.numbers) > 1
     some_cell = asked.step == "sum" or (asked.named and (asked.step or asked.related or asked.keys))
     tied = bool(some_cell) and not several
-    if any(map(_everyday, asked.numbers)) and not tied:
+    if len(asked.numbers) > MOST_NUMBERS or (any(map(_everyday, asked.numbers)) and not tied):
         return ()
     if asked.extreme and not asked.named:
         return ()
