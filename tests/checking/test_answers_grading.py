@@ -221,8 +221,8 @@ def test_a_sign_is_seen_on_the_learners_own_numbers():
 
 
 def test_how_far_off_it_is():
-    assert grade(SHEET, {"out.0.0": "0.63"})["out.0.0"].words == "Too small by 0.64."
-    assert grade(SHEET, {"dots.0.0": "6"})["dots.0.0"].words == "Too large by 4.50."
+    assert grade(SHEET, {"out.0.0": "0.63"})["out.0.0"].words == "Too small."
+    assert grade(SHEET, {"dots.0.0": "6"})["dots.0.0"].words == "Too large."
     coarse = grade(softmax_sheet([[0.37, 0.9]]), {"exp.0.1": "2.5"})["exp.0.1"]
     assert coarse.words == "Right to one decimal; two decimals are asked for."
 

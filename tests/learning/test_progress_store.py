@@ -111,6 +111,17 @@ def test_an_attempt_is_kept_with_its_cards_or_not_at_all(kept: Progress, path: P
     assert len(kept.export()["attempts"]) == len(before) + 1
 
 
+def test_a_card_that_something_else_has_spoilt_is_exported_as_it_is_and_can_be_deleted(
+    kept: Progress, path: Path
+) -> None:
+    kept.record(**attempt(0, skills=("masks",)))
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("UPDATE card SET fsrs = 'no card'")
+    assert kept.export()["skills"] == [{"skill": "masks", "card": "no card"}]
+    kept.delete()
+    assert not path.exists()
+
+
 # A child writes, killed after a number of SQLite's own steps: each kill a little later than the one before.
 KILLED_AT_A_STEP = """
 import os, signal, sqlite3, sys

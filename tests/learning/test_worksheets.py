@@ -224,6 +224,7 @@ def test_what_a_name_or_an_answer_would_do_to_typst_it_shows(typst: None, tmp_pa
 
 def test_letters_that_no_font_has_are_known(typst: None) -> None:
     assert lacking("Zoë\U0010fffe √x′ \u0378 γ\u0378") == "\U0010fffe\u0378"  # both unassigned
+    assert lacking("Ada\nBo\r\n") == ""  # where a line ends is no letter
 
 
 def test_without_typst_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

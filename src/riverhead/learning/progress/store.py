@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -155,15 +156,13 @@ class Progress:
 
     def export(self) -> dict[str, Any]:
         """Return everything that is kept, under the schema ``riverhead.progress/1``; times are in UTC."""
-        import json
-
         with reading(self._db, self.path) as db:
             lessons = [
                 {"lesson": state.number, "section": state.section, "done": state.done, "at": _text(state.at)}
                 for state in _lessons(db)
             ]
             cards = db.execute("SELECT skill, fsrs FROM card ORDER BY skill")
-            skills = [{"skill": skill, "card": json.loads(card)} for skill, card in cards]
+            skills = [{"skill": skill, "card": _card(card)} for skill, card in cards]
             return {"schema": SCHEMA, "lessons": lessons, "skills": skills, "attempts": _attempts(db)}
 
     def delete(self) -> None:
@@ -172,6 +171,14 @@ class Progress:
             self.close()
         else:
             removed(self._db, self.path)
+
+
+def _card(text: str) -> Any:
+    """A card as fsrs writes it; one that something else has changed, as the text it is."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _review(db: sqlite3.Connection, skill: str, score: float, hints: int, at: datetime) -> None:

@@ -167,7 +167,7 @@ class ClassReport(Displayable):
         if self.mistakes:
             yield Text(("By mistake",), "heading")
             yield Table(
-                ("", "students", "cells", "practise", "lesson", "who"), tuple(map(_row, self.mistakes))
+                ("", "who", "students", "cells", "practise", "lesson"), tuple(map(_row, self.mistakes))
             )
         if self.steps:
             yield Text(("By exercise",), "heading")
@@ -223,7 +223,7 @@ def _name(id: str) -> str:
 
 def _row(each: Found) -> tuple[Cell, ...]:
     who = ", ".join(map(str, each.students))
-    return each.name, plain(len(each.students)), plain(each.cells), each.skill, plain(each.lesson), who
+    return each.name, who, plain(len(each.students)), plain(each.cells), each.skill, plain(each.lesson)
 
 
 def _score_of(student: Graded, number: int) -> float | None:

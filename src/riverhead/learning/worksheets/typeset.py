@@ -66,7 +66,8 @@ def reports_pdf(worksheet: Worksheet, reports: Iterable[tuple[str, Scene]], *, p
 
 def lacking(text: str) -> str:
     """Return the letters of ``text`` that no font here has: a PDF shows them as boxes."""
-    letters = list(dict.fromkeys(letter for letter in visible(text) if letter > LATIN))
+    lines = map(visible, text.splitlines())  # where a line ends is no letter
+    letters = list(dict.fromkeys(letter for line in lines for letter in line if letter > LATIN))
     if not letters:
         return ""
     drawn = _compile(ALONE, {"letters": [NOWHERE, *letters]}, "svg")
