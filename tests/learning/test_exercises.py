@@ -65,15 +65,15 @@ def digest(kind: str) -> str:
 
 
 GOLDEN = {
-    "dots": "1b2850482b1ae986",
+    "dots": "f4885850d8e95e0c",
     "score-grid": "0685caff484b49f8",
-    "scaling": "6d72949c1e764489",
-    "softmax": "5bb47f8263bf9318",
-    "two-token": "e9d0da3f1bfb3e6d",
-    "values": "25c99b2427b10984",
-    "attention": "fecb8618af4c345f",
-    "causal": "428170bf9e5324c7",
-    "padded": "ab4e2cae1f5fd05b",
+    "scaling": "094b41f9bdc79be5",
+    "softmax": "c956c0406638ac99",
+    "two-token": "28f8566f05d299e2",
+    "values": "80dc1271440e9c7d",
+    "attention": "877887f6de718d40",
+    "causal": "211ccc6537e4875a",
+    "padded": "c4f64f3c7ba10c4f",
     "layer-norm": "c5a263a25f8a8dfc",
 }
 

@@ -101,7 +101,7 @@ def _attention(draw: Draw) -> Worked | None:
         return None
     worked = derive(q, k, v, tokens=[tokens[asking]], tokens_k=tokens)
     given = (
-        say(f"In {quoted(tokens)}, {tokens[asking]} asks:"),
+        say(f"In {quoted(tokens)}, {quoted([tokens[asking]])} asks:"),
         vectors([tokens[asking]], q=q),
         say("and every token answers, and hands over a value:"),
         vectors(tokens, k=k, v=v),
@@ -115,7 +115,7 @@ def _softmax(draw: Draw) -> Worked | None:
     scores = [draw.integer(-3, 4) / 2 for _ in tokens]
     if not clean.tells(scores, tokens.index(asking)):
         return None
-    given = (say(f"The scores of {asking} in {quoted(tokens)}:"), row("score", tokens, scores))
+    given = (say(f"The scores of {quoted([asking])} in {quoted(tokens)}:"), row("score", tokens, scores))
     return given, softmax_sheet([scores], asking=[asking], answering=tokens)
 
 

@@ -21,7 +21,7 @@ def causal(draw: Draw) -> Made | None:
     asking = draw.integer(1, len(tokens) - 3)
     seen = [[j <= i for j in range(len(tokens))] for i in range(len(tokens))]
     before = f"The scores of {quoted(tokens)}, before the mask; a row for each query:"
-    ask = f"The mask is causal. Mask the row of {tokens[asking]}, then work out its weights."
+    ask = f"The mask is causal. Mask the row of {quoted([tokens[asking]])}, then work out its weights."
     return _row(draw, tokens, seen, asking, before, ask)
 
 
@@ -32,7 +32,8 @@ def padded(draw: Draw) -> Made | None:
     asking = draw.integer(0, 1)
     seen = [[j < len(words) for j in range(len(tokens))] for _ in tokens]
     before = f"{quoted(words)} is filled up to {len(tokens)} tokens. The scores, before the mask:"
-    ask = f"No token may see the padding. Mask the row of {tokens[asking]}, then work out its weights."
+    row = quoted([tokens[asking]])
+    ask = f"No token may see the padding. Mask the row of {row}, then work out its weights."
     return _row(draw, tokens, seen, asking, before, ask)
 
 

@@ -22,11 +22,11 @@ def dots(draw: Draw) -> Made | None:
     q, k = clean.vectors(draw, 1, d), clean.vectors(draw, len(tokens), d)
     sheet = dot_sheet(q, k, asking=[asking], answering=tokens)
     task = (
-        say(f"In {quoted(tokens)}, {asking} asks:"),
+        say(f"In {quoted(tokens)}, {quoted([asking])} asks:"),
         vectors([asking], q=q),
         say("and every token answers:"),
         vectors(tokens, k=k),
-        say(f"How far does each key agree with {asking}? Work out the dot products."),
+        say(f"How far does each key agree with {quoted([asking])}? Work out the dot products."),
     )
     return Made(task, sheet) if clean.sees_apart(sheet) else None
 
@@ -39,7 +39,9 @@ def scaling(draw: Draw) -> Made | None:
     drawn = [float(draw.integer(-3 * root, 4 * root)) for _ in tokens]
     sheet = scale_sheet([drawn], root**2, asking=[asking], answering=tokens)
     task = (
-        say(f"The dot products of {asking} in {quoted(tokens)}; queries and keys have {root**2} components:"),
+        say(
+            f"The dot products of {quoted([asking])} in {quoted(tokens)}; vectors have {root**2} components:"
+        ),
         row("q·k", tokens, drawn),
         say("Make them scores: divide each by ", Root(D_K), "."),
     )
@@ -54,7 +56,7 @@ def softmax(draw: Draw) -> Made | None:
         return None
     sheet = softmax_sheet([scores], asking=[asking], answering=tokens)
     task = (
-        say(f"The scores of {asking} in {quoted(tokens)}, already divided by ", Root(D_K), ":"),
+        say(f"The scores of {quoted([asking])} in {quoted(tokens)}, already divided by ", Root(D_K), ":"),
         row("score", tokens, scores),
         say("Make them weights: the exponential of each, their sum, then each exponential over the sum."),
     )
@@ -70,9 +72,9 @@ def values(draw: Draw) -> Made | None:
     weights, v = [part / 10 for part in parts], clean.vectors(draw, len(tokens), draw.integer(2, 3))
     sheet = values_sheet([weights], v, asking=[asking])
     task = (
-        say(f"In {quoted(tokens)}, {asking} weighs every token, and every token hands over a value:"),
+        say(f"In {quoted(tokens)}, {quoted([asking])} weighs every token; each hands over a value:"),
         vectors(tokens, weight=[[weight] for weight in weights], v=v),
-        say(f"What does {asking} take away? Mix the values by their weights."),
+        say(f"What does {quoted([asking])} take away? Mix the values by their weights."),
     )
     return Made(task, sheet) if clean.sees_apart(sheet) else None
 

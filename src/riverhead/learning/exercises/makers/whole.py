@@ -52,7 +52,7 @@ def two_token(draw: Draw) -> Made | None:
         say(f"{quoted(tokens)}, each token with its query and its key:"),
         vectors(tokens, q=q, k=k),
         say(
-            f"How does {tokens[asking]} share its weight? Dot products, divided by ",
+            f"How does {quoted([tokens[asking]])} share its weight? Dot products, divided by ",
             Root(D_K),
             "; their exponentials and the sum; the weights.",
         ),
@@ -71,7 +71,7 @@ def attention(draw: Draw) -> Made | None:
     task = (
         say(f"{quoted(tokens)}, each token with its three vectors:"),
         vectors(tokens, q=q, k=k, v=v),
-        say(f"Work out what {tokens[asking]} takes away, one step after the other."),
+        say(f"Work out what {quoted([tokens[asking]])} takes away, one step after the other."),
     )
     return Made(task, sheet) if clean.sees_apart(sheet) else None
 
