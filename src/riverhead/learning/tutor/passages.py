@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
+import threading
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -130,6 +131,7 @@ class _Stems:
     """Texts as the stems of their words, by SQLite's FTS5: Porter's, without accents."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()  # a library is made once, for all threads
         self._db = sqlite3.connect(":memory:", check_same_thread=False)
         self._db.execute(
             "CREATE VIRTUAL TABLE text USING fts5(words, tokenize = 'porter unicode61 remove_diacritics 2')"
@@ -145,11 +147,14 @@ class _Stems:
 
     def of(self, texts: Sequence[str]) -> list[list[str]]:
         """Return the stems of each text, in order."""
-        self._db.execute("DELETE FROM text")
-        self._db.executemany("INSERT INTO text(rowid, words) VALUES (?, ?)", enumerate(map(_unicode, texts)))
         found: list[list[str]] = [[] for _ in texts]
-        for stem, row in self._db.execute("SELECT term, doc FROM stem ORDER BY doc, offset"):
-            found[row].append(stem)
+        with self._lock:
+            self._db.execute("DELETE FROM text")
+            self._db.executemany(
+                "INSERT INTO text(rowid, words) VALUES (?, ?)", enumerate(map(_unicode, texts))
+            )
+            for stem, row in self._db.execute("SELECT term, doc FROM stem ORDER BY doc, offset"):
+                found[row].append(stem)
         return found
 
 
