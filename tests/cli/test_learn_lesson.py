@@ -95,7 +95,7 @@ def test_it_is_read_to_its_end_and_then_finished(typed, lesson, tmp_path: Path) 
 
 
 def test_the_place_is_kept_wherever_one_leaves(typed, lesson, tmp_path: Path) -> None:
-    typed(lesson, "", "q")  # before the first is read
+    typed(lesson, "")  # the end of input, before the first is read
     assert place(tmp_path) == ("first", ())
     prompts, shown = typed(lesson, "", "", "q")  # behind it
     assert prompts[-1] == "Enter: Second"
@@ -131,6 +131,27 @@ def test_what_one_thinks_is_not_judged_and_what_no_key_is_is_told_the_keys(typed
     prompts, shown = typed(lesson, "", "seven, I think", "what now", "q")
     assert prompts == ["Enter begins", "Think first; then Enter", "Enter: Second", "Enter: Second"]
     assert shown.count("b back · ? the sections") == 2
+
+
+@pytest.mark.parametrize("key", ["b", "3"])
+def test_what_turns_the_page_does_so_before_the_first_one_too(typed, lesson, key: str) -> None:
+    _, shown = typed(lesson, *(["b"] if key == "b" else ["?", "3"]))
+    assert ("1/3  First" if key == "b" else "3/3  Third") in shown
+
+
+def test_an_answer_may_be_a_letter_that_is_a_key_elsewhere(typed, lesson) -> None:
+    for answer in ("b", "q"):
+        prompts, _ = typed(lesson, "", answer, again=True)
+        assert prompts == ["Enter begins", "Think first; then Enter", "Enter: Second"]
+
+
+def test_the_list_of_sections_gives_no_answer_away(typed, lesson) -> None:
+    prompts, _ = typed(lesson, "", "?", "", again=True)
+    assert prompts[1:] == [
+        "Think first; then Enter",
+        "A number goes there · Enter stays",
+        "Think first; then Enter",
+    ]
 
 
 @pytest.mark.parametrize(

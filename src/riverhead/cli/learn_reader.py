@@ -22,7 +22,10 @@ def read(lesson: Lesson, bench: Bench, start: int | None = None, again: bool = F
     """Read ``lesson`` from the section ``start``, or from where it was left unless ``again``."""
     reader = Reader(lesson, bench)
     try:
-        at = reader.begin(start, again)
+        try:
+            at = reader.begin(start, again)
+        except Turn as turn:
+            at = turn.to
         while at < len(lesson.sections):
             try:
                 reader.section(at)
@@ -114,7 +117,7 @@ class Reader:
             if isinstance(item, Pause):
                 self.screen.show(*parts)
                 self.screen.show(Text((item.question,)))
-                self.ask("Think first; then Enter", open_=True)
+                self.think()
             else:
                 self.screen.show(*parts)
                 self._exercise(item)
@@ -138,12 +141,19 @@ class Reader:
         with keeping():
             self.progress.reached(self.lesson.number, self.lesson.sections[at].id, done)
 
-    def ask(self, prompt: str, others: tuple[str, ...] = (), open_: bool = False) -> str:
-        """Wait for Enter or one of ``others``, or any words if ``open_``; what turns the page is heeded."""
+    def think(self) -> None:
+        """Wait for an answer: any words, a lone b or q too; only ? is none, and comes back here."""
+        while (typed := self.screen.ask("Think first; then Enter")) == "?":
+            self._contents()
+        if typed is None:
+            raise Left
+
+    def ask(self, prompt: str, others: tuple[str, ...] = ()) -> str:
+        """Wait for Enter or one of ``others``; what turns the page is heeded."""
         while True:
             typed = self.screen.ask(prompt)
             self.heed(typed)
-            if not typed or typed.lower() in others or open_:
+            if not typed or typed.lower() in others:
                 return (typed or "").lower()
             if typed != "?":
                 self.screen.show(Text((KEYS,), "note"))
