@@ -1,6 +1,6 @@
 """Fill in class.csv as thirty learners might: most numbers right, some slips, a few known mistakes.
 
-    python docs/learning/make_class.py
+python docs/learning/make_class.py
 """
 
 from __future__ import annotations
@@ -17,12 +17,49 @@ from riverhead.learning.worksheets.worksheet import Worksheet, lettered
 
 ID = "L2x8-1-k3m9q2"
 FILE = Path(__file__).parent / "class.csv"
-NAMES = """Ada Bo Chidi Dora Emil Femi Greta Hugo Ines Jun Kofi Lena Milo Nora Omar Pia Quinn Rosa Sami Tara
-Uma Vera Wren Xenia Yusuf Zoe Anton Bella Cleo Dan""".split()
+NAMES = [
+    "Ada",
+    "Bo",
+    "Chidi",
+    "Dora",
+    "Emil",
+    "Femi",
+    "Greta",
+    "Hugo",
+    "Ines",
+    "Jun",
+    "Kofi",
+    "Lena",
+    "Milo",
+    "Nora",
+    "Omar",
+    "Pia",
+    "Quinn",
+    "Rosa",
+    "Sami",
+    "Tara",
+    "Uma",
+    "Vera",
+    "Wren",
+    "Xenia",
+    "Yusuf",
+    "Zoe",
+    "Anton",
+    "Bella",
+    "Cleo",
+    "Dan",
+]
 HABITS = {  # what some of them do wherever they can
-    "Bo": "no-scale", "Emil": "divided-by-d_k", "Hugo": "no-exponential", "Kofi": "no-scale", "Nora": "base-10",
-    "Quinn": "minus-lost", "Sami": "no-scale", "Vera": "not-normalised", "Zoe": "divided-by-d_k",
-}  # fmt: skip
+    "Bo": "no-scale",
+    "Emil": "divided-by-d_k",
+    "Hugo": "no-exponential",
+    "Kofi": "no-scale",
+    "Nora": "base-10",
+    "Quinn": "minus-lost",
+    "Sami": "no-scale",
+    "Vera": "not-normalised",
+    "Zoe": "divided-by-d_k",
+}
 chance = random.Random(7).random
 
 
