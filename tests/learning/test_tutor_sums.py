@@ -36,7 +36,9 @@ def as_found(text: str) -> list[tuple[str, str, object]]:
     return [(claim.text, claim.how or claim.verdict.value, claim.exact) for claim in found]
 
 
-SENTENCES = [  # of prose; ¤ is a number that makes it true or false
+# ¤ is a number that makes it true or false. Each on one line: whether a sum goes on in the next is told by how
+# the whole page is wrapped, so that it may be known late.
+SENTENCES = [
     "Let us see what bank asks.",
     "Its query is q = (2, 1) and the key k = (2, 0).",
     "So q · k = 2·2 + 1·0 = ¤.",
@@ -48,9 +50,6 @@ SENTENCES = [  # of prose; ¤ is a number that makes it true or false
     "The weight is 16.92 / 31.40 = 0.¤.",
     "softmax([¤, 1]) = [0.95, 0.05].",
     "It is 4 tokens long, so is it not?",
-    "The total 1 + 2 = ¤\n+ 1 and so on.",
-    "Divide 8\n/ 2 = ¤ and go on.",
-    "Again ¤ = 2 + 1\n+ 1 in all.",
 ]
 PROSE = st.lists(
     st.lists(
