@@ -36,8 +36,8 @@ def as_found(text: str) -> list[tuple[str, str, object]]:
     return [(claim.text, claim.how or claim.verdict.value, claim.exact) for claim in found]
 
 
-# ¤ is a number that makes it true or false. Each on one line: whether a sum goes on in the next one is told by
-# how the whole page is wrapped, so that it may be known late.
+# ¤ is a number that makes it true or false. Each on one line: whether a sum goes on in the next one is told
+# by how the whole page is wrapped, so that it may be known late.
 SENTENCES = [
     "Let us see what bank asks.",
     "Its query is q = (2, 1) and the key k = (2, 0).",
