@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sysconfig
@@ -70,6 +71,10 @@ class Terminal:
     def type(self, keys: str) -> None:
         """Type."""
         os.write(self._master, keys.encode())
+
+    def kill(self, how: signal.Signals) -> None:
+        """Let it be told to end, or killed."""
+        self._process.send_signal(how)
 
     def end(self) -> int:
         """Wait until it exits, and return its status."""

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from at_a_terminal import Terminal
 
+from riverhead.checking.answers import solved
 from riverhead.cli import learn_reader
 from riverhead.cli.main import main
 from riverhead.cli.screen import Screen
+from riverhead.learning.exercises import exercise
 from riverhead.learning.lessons import Bench, Lesson, Section, lessons
 from riverhead.learning.lessons.document import document, to_dict
 from riverhead.learning.progress import Progress
 
+ID = "softmax-1-k3m9q2"
+THINK = "Think first; then Enter (Ctrl-D leaves)"
 SOURCES = {
     "first": "Twice three is {{ 2 * 3 }}.\n\n> How much is twice four?\n\nIt is {{ 2 * 4 }}.",
     "second": 'Now you.\n\n```try\nkind = "softmax"\nseed = "k3m9q2"\n```\n\nThat was it.',
@@ -45,6 +51,7 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
         class Typist(Screen):
             def ask(self, prompt: str) -> str | None:
+                self.turn()
                 prompts.append(prompt)
                 line = left.pop(0) if left else None
                 if line == "^C":
@@ -71,7 +78,7 @@ def test_it_is_read_to_its_end_and_then_finished(typed, lesson, tmp_path: Path) 
     prompts, shown = typed(lesson, "", "", "", "s", "")
     assert prompts == [
         "Enter begins",
-        "Think first; then Enter",
+        THINK,
         "Enter: Second",
         "Enter works it · s skips",
         "Enter: Third",
@@ -87,7 +94,8 @@ def test_it_is_read_to_its_end_and_then_finished(typed, lesson, tmp_path: Path) 
         "2/3  Second",
     ]
     order += ["Exercise: Softmax", "That was it", "a good place to rest", "Evening", "3/3  Third", "one"]
-    order += ["Lesson 1 is finished", "riverhead learn exercise softmax", "riverhead learn 2"]
+    order += ["Lesson 1 is finished. You have read how to", "1 exercise was skipped"]
+    order += ["riverhead learn exercise softmax", "Next", "riverhead learn 2"]
     places = [shown.find(words) for words in order]
     assert sorted(places) == places, list(zip(order, places, strict=True))
     assert -1 not in places
@@ -107,6 +115,29 @@ def test_the_place_is_kept_wherever_one_leaves(typed, lesson, tmp_path: Path) ->
     assert place(tmp_path) == ("second", ())
 
 
+@pytest.mark.parametrize(("score", "said"), [(1.0, "You can"), (0.5, "You have read how to")])
+def test_one_can_do_what_was_solved_before(typed, lesson, tmp_path: Path, score: float, said: str) -> None:
+    with Progress(tmp_path / "progress.sqlite3") as kept:
+        kept.record(ID, "softmax", 2, ("softmax",), score, {}, 0, datetime.now(UTC))
+    assert f"Lesson 1 is finished. {said}\n" in typed(lesson, "", "", "", "s", "")[1]
+
+
+def test_one_can_do_what_is_solved_here_and_it_was_not_skipped(typed, lesson, monkeypatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    numbers = solved(exercise(ID).sheet).values()
+    _, shown = typed(lesson, "", "", "", "s", "b", "", "", "", *numbers, "", again=True)
+    assert "Lesson 1 is finished. You can\n" in shown
+    assert "skipped" not in shown.partition("is finished")[2]
+
+
+def test_a_page_is_turned_from_the_end_too(typed, lesson, monkeypatch) -> None:
+    long = replace(lesson, outcomes=("count",) * 90)
+    monkeypatch.setenv("LINES", "60")
+    prompts, shown = typed(long, "b", start=2)
+    assert prompts == ["Enter: more"] * 2
+    assert shown.count("3/3  Third") == 2
+
+
 def test_ctrl_c_keeps_the_place(typed, lesson, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         typed(lesson, "", "", "", "^C")
@@ -117,7 +148,7 @@ def test_b_goes_back_and_a_number_of_the_list_goes_there(typed, lesson, tmp_path
     prompts, shown = typed(lesson, "", "", "", "b", "", "?", "3")
     assert prompts[3:] == [
         "Enter works it · s skips",
-        "Think first; then Enter",
+        THINK,
         "Enter: Second",
         "A number goes there · Enter stays",
     ]
@@ -129,7 +160,7 @@ def test_b_goes_back_and_a_number_of_the_list_goes_there(typed, lesson, tmp_path
 
 def test_what_one_thinks_is_not_judged_and_what_no_key_is_is_told_the_keys(typed, lesson) -> None:
     prompts, shown = typed(lesson, "", "seven, I think", "what now", "q")
-    assert prompts == ["Enter begins", "Think first; then Enter", "Enter: Second", "Enter: Second"]
+    assert prompts == ["Enter begins", THINK, "Enter: Second", "Enter: Second"]
     assert shown.count("b back · ? the sections") == 2
 
 
@@ -142,15 +173,15 @@ def test_what_turns_the_page_does_so_before_the_first_one_too(typed, lesson, key
 def test_an_answer_may_be_a_letter_that_is_a_key_elsewhere(typed, lesson) -> None:
     for answer in ("b", "q"):
         prompts, _ = typed(lesson, "", answer, again=True)
-        assert prompts == ["Enter begins", "Think first; then Enter", "Enter: Second"]
+        assert prompts == ["Enter begins", THINK, "Enter: Second"]
 
 
 def test_the_list_of_sections_gives_no_answer_away(typed, lesson) -> None:
     prompts, _ = typed(lesson, "", "?", "", again=True)
     assert prompts[1:] == [
-        "Think first; then Enter",
+        THINK,
         "A number goes there · Enter stays",
-        "Think first; then Enter",
+        THINK,
     ]
 
 
@@ -223,8 +254,6 @@ def test_a_document_is_whole_with_its_exercises_as_tasks(lesson) -> None:
 
 
 def test_an_exercise_without_a_seed_is_the_same_in_every_copy_and_another_elsewhere(lesson) -> None:
-    from dataclasses import replace
-
     source = '```try\nkind = "softmax"\n```\n'
     twice = replace(lesson.sections[1], source=source * 2)
     other = replace(lesson.sections[2], source=source)

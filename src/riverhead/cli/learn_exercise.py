@@ -83,7 +83,8 @@ def exercise(
         from riverhead.cli.learn_data import opened
         from riverhead.cli.learn_work import work
 
-        return work(found, opened(), lines=lines, why=why)
+        work(found, opened(), lines=lines, why=why)
+        return None
     if lines:
         raise click.UsageError("--lines is for a terminal; elsewhere --answers grades what was written")
     return _print(found, out)
@@ -119,8 +120,8 @@ def _found(which: str | None) -> tuple[Exercise, str]:
 
         name, why = _due(opened())
         return drawn(name), why
-    if which not in kinds() and ID.fullmatch(which):
-        return again(which), ""
+    if which not in kinds() and ID.fullmatch(which.lower()):
+        return again(which.lower()), ""
     return drawn(which), ""
 
 

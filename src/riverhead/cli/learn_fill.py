@@ -16,6 +16,7 @@ from prompt_toolkit.output.defaults import create_output
 from prompt_toolkit.styles import Style
 
 from riverhead.cli.learn_sheet import ROLES, Piece, sheet
+from riverhead.learning.exercises.attempt import NOTHING
 from riverhead.learning.exercises.catalogue import asked_as
 from riverhead.learning.exercises.layout import blocks, moved
 from riverhead.render.letters import isolate, visible
@@ -55,6 +56,7 @@ class Grid:
         self.blocks = blocks(attempt.exercise.sheet)
         self.at = at if at in attempt.open else attempt.open[0]
         self.arrived = True  # what is typed first replaces what stood there
+        self.nothing = False  # to be checked: it is said until something is written
 
     def application(self, input: Input | None = None, output: Output | None = None) -> Application[Any]:
         """Return the page as something that reads keys until it has an answer."""
@@ -96,7 +98,7 @@ class Grid:
         on("delete", "c-u", "c-k")(lambda event: self.write(""))
         on("?", "f1")(lambda event: event.app.exit(result=("hint", self.at)))
         on("f2")(lambda event: event.app.exit(result=("task", self.at)))
-        on("c-d")(lambda event: event.app.exit(result=("check", self.at)))
+        on("c-d")(self.check)
         on("c-c", "<sigint>")(lambda event: event.app.exit(exception=KeyboardInterrupt))
         on(Keys.BracketedPaste)(lambda event: self.paste(event.data))
         on(Keys.Any)(self.type)
@@ -105,9 +107,15 @@ class Grid:
     def enter(self, event: KeyPressEvent) -> None:
         """On to the next open cell; behind the last one, check."""
         if self.at == self.attempt.open[-1]:
-            event.app.exit(result=("check", self.at))
+            self.check(event)
         else:
             self.move(right=1)
+
+    def check(self, event: KeyPressEvent) -> None:
+        """Have it checked; where nothing is written that is said on the page, which stays."""
+        self.nothing = not any(self.attempt.answers.values())
+        if not self.nothing:
+            event.app.exit(result=("check", self.at))
 
     def move(self, down: int = 0, right: int = 0) -> None:
         """To the next open cell that way, if there is one."""
@@ -134,7 +142,7 @@ class Grid:
     def write(self, text: str) -> None:
         """Put ``text`` into the cell one is at."""
         self.attempt.write(self.at, text)
-        self.arrived = False
+        self.arrived = self.nothing = False
 
     def text(self, cell: str) -> str:
         """What stands in a cell."""
@@ -161,9 +169,10 @@ class Grid:
         cell = of[self.at]
         form = f": {cell.unit}{', ' * bool(cell.unit)}{asked_as(of, cell)}\n"
         keys = "\n".join(textwrap.wrap(KEYS, _width()))
-        return [("class:head", isolate(visible(cell.name))), ("", form), ("class:keys", keys)]
+        nothing = [("class:wrong", f"{NOTHING}\n")] * self.nothing
+        return [*nothing, ("class:head", isolate(visible(cell.name))), ("", form), ("class:keys", keys)]
 
 
 def _width() -> int:
     """How wide the window is now."""
-    return get_app().output.get_size().columns
+    return max(get_app().output.get_size().columns, 1)

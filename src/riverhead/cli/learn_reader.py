@@ -16,23 +16,19 @@ if TYPE_CHECKING:
 __all__ = ["read"]
 
 KEYS = "Enter goes on · b back · ? the sections · q leaves, your place is kept"
+BEFORE = -1  # the index of the greeting, a page before the first section
 
 
 def read(lesson: Lesson, bench: Bench, start: int | None = None, again: bool = False) -> None:
     """Read ``lesson`` from the section ``start``, or from where it was left unless ``again``."""
     reader = Reader(lesson, bench)
+    at = BEFORE
     try:
-        try:
-            at = reader.begin(start, again)
-        except Turn as turn:
-            at = turn.to
-        while at < len(lesson.sections):
+        while at <= len(lesson.sections):
             try:
-                reader.section(at)
-                at += 1
+                at = reader.begin(start, again) if at == BEFORE else reader.page(at)
             except Turn as turn:
                 at = turn.to
-        reader.end()
     except Left:
         reader.leave()
 
@@ -56,6 +52,8 @@ class Reader:
         self.progress = opened()
         self.screen = Screen(self.heed)
         self.at = 0
+        self.solved = False  # an exercise, in this reading
+        self.skipped: dict[tuple[int, str], None] = {}  # sections and kinds of exercises, in their order
 
     def begin(self, start: int | None, again: bool) -> int:
         """Greet, and return the index of the section to begin with."""
@@ -84,9 +82,18 @@ class Reader:
         done = self.lesson.number in self.progress.finished()
         return ids.index(place) if place in ids and not (done and place == ids[-1]) else 0
 
+    def page(self, at: int) -> int:
+        """Show a section, or behind the last one the end; return the index of what follows."""
+        self.at = at
+        if at < len(self.lesson.sections):
+            self.section(at)
+        else:
+            self.end()
+        return at + 1
+
     def section(self, at: int) -> None:
         """Show a section to its end, and wait there."""
-        section, self.at = self.lesson.sections[at], at
+        section = self.lesson.sections[at]
         self._reached(at)
         sitting = [Text((section.sitting,), "heading")] * (section.sitting != self._sitting(at - 1))
         heading = Text((f"{at + 1}/{len(self.lesson.sections)}  {section.title}",), "heading")
@@ -131,8 +138,13 @@ class Reader:
         from riverhead.learning.exercises import fresh, kinds
 
         self.screen.show(Text((f"Exercise: {kinds()[item.kind].title}",), "heading"))
-        if self.ask("Enter works it · s skips", others=("s",)) != "s":
-            work(fresh(item.kind, item.seed) if item.seed else drawn(item.kind), self.progress, self.screen)
+        place = self.at, item.kind
+        if self.ask("Enter works it · s skips", others=("s",)) == "s":
+            self.skipped[place] = None
+            return
+        self.skipped.pop(place, None)
+        found = fresh(item.kind, item.seed) if item.seed else drawn(item.kind)
+        self.solved |= work(found, self.progress, self.screen)
 
     def _sitting(self, at: int) -> str:
         return self.lesson.sections[at].sitting if at >= 0 else ""
@@ -143,7 +155,7 @@ class Reader:
 
     def think(self) -> None:
         """Wait for an answer: any words, a lone b or q too; only ? is none, and comes back here."""
-        while (typed := self.screen.ask("Think first; then Enter")) == "?":
+        while (typed := self.screen.ask("Think first; then Enter (Ctrl-D leaves)")) == "?":
             self._contents()
         if typed is None:
             raise Left
@@ -152,20 +164,21 @@ class Reader:
         """Wait for Enter or one of ``others``; what turns the page is heeded."""
         while True:
             typed = self.screen.ask(prompt)
-            self.heed(typed)
+            stays = self.heed(typed)
             if not typed or typed.lower() in others:
                 return (typed or "").lower()
-            if typed != "?":
+            if not stays:
                 self.screen.show(Text((KEYS,), "note"))
 
-    def heed(self, typed: str | None) -> None:
-        """Turn the page, list the sections, or leave, where that was typed."""
+    def heed(self, typed: str | None) -> bool:
+        """Turn the page, list the sections, or leave, where that was typed; return whether one stays."""
         if typed is None or typed.lower() == "q":
             raise Left
         if typed.lower() == "b":
             raise Turn(max(self.at - 1, 0))
         if typed == "?":
             self._contents()
+        return typed == "?"
 
     def _contents(self) -> None:
         """List the sections, and go to the one that is chosen."""
@@ -182,21 +195,35 @@ class Reader:
             raise Turn(numbers.index(typed))
 
     def end(self) -> None:
-        """The lesson is finished: what one can do now, and what comes next."""
+        """The lesson is finished: what was skipped, what one can do or has read, and what comes next."""
         from riverhead.learning.exercises import kinds
         from riverhead.learning.lessons import lessons
 
         self._reached(len(self.lesson.sections) - 1, done=True)
         number, following = self.lesson.number, self.lesson.number + 1
-        more = [(f"riverhead learn exercise {kind}", kinds()[kind].title) for kind in self.lesson.tested_by]
+        skipped = list(dict.fromkeys(kind for _, kind in self.skipped))
+        still = [kind for kind in self.lesson.tested_by if kind not in skipped]
+        rows = [(f"riverhead learn exercise {kind}", kinds()[kind].title) for kind in [*skipped, *still]]
+        more = rows[len(skipped) :]
         titles = {each.number: each.title for each in lessons()}
         if following in titles:
             more.append((f"riverhead learn {following}", titles[following]))
-        self.screen.show(
-            Text((f"Lesson {number} is finished. You can",), "heading"),
-            *(Text((f"– {outcome}",)) for outcome in self.lesson.outcomes),
-            Text(("Next",), "heading"),
-            Table(("", ""), tuple(more)),
+        said = "You can" if self._shown() else "You have read how to"
+        parts: list[Part] = [Text((f"Lesson {number} is finished. {said}",), "heading")]
+        parts += [Text((f"– {outcome}",)) for outcome in self.lesson.outcomes]
+        if skipped:
+            count = len(self.skipped)
+            words = f"{count} exercises were skipped" if count > 1 else "1 exercise was skipped"
+            parts += [Text((words,), "heading"), Table(("", ""), tuple(rows[: len(skipped)]))]
+        if more:
+            parts += [Text(("Next",), "heading"), Table(("", ""), tuple(more))]
+        self.screen.show(*parts)
+
+    def _shown(self) -> bool:
+        """Whether an exercise of the lesson was solved: now, or before and right at the first check."""
+        tried = self.progress.export()["attempts"]
+        return self.solved or any(
+            each["kind"] in self.lesson.tested_by and each["score"] == 1 for each in tried
         )
 
     def leave(self) -> None:

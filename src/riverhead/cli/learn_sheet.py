@@ -20,7 +20,7 @@ __all__ = ["ROLES", "Piece", "sheet"]
 Piece = tuple[str, str]  # a role of `ROLES`, and what is written in it
 
 INDENT, NARROWEST, GAP = 2, 6, 2  # characters before a line, of a cell, between two
-WIDEST_LABEL = 32
+NARROWEST_LABEL, WIDEST_LABEL = 2, 32  # a letter and …, however narrow a window is made
 ROLES = {  # how prompt_toolkit, and how rich, is to show each
     "": ("", ""),
     "head": ("bold", "bold"),
@@ -47,7 +47,7 @@ def sheet(
     Columns too many for the window stand below, in groups.
     """
     labels = [cell_len(_shown(line.label)) for block in blocks for line in block.lines]
-    label = min(max(labels), WIDEST_LABEL, width // 2)
+    label = min(max(labels), WIDEST_LABEL, max(width // 2, NARROWEST_LABEL))
     lines: list[list[Piece]] = []
     place = (0, 0)
     for block in blocks:

@@ -11,7 +11,7 @@ from riverhead.cli.learn_data import keeping
 from riverhead.cli.learn_sheet import ROLES, sheet
 from riverhead.cli.screen import Screen
 from riverhead.learning.exercises import Exercise
-from riverhead.learning.exercises.attempt import Attempt
+from riverhead.learning.exercises.attempt import NOTHING, Attempt
 from riverhead.learning.exercises.hints import Hint
 from riverhead.learning.exercises.layout import blocks
 from riverhead.learning.exercises.solution import solution
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["keep", "told", "work"]
 
+FEWEST_COLUMNS, FEWEST_ROWS = 20, 6  # of a window that has room for a grid
+
 
 def work(
     exercise: Exercise,
@@ -30,30 +32,33 @@ def work(
     *,
     lines: bool = False,
     why: str = "",
-) -> None:
-    """Let ``exercise`` be worked to its end, or left; the attempt is kept however it ends.
+) -> bool:
+    """Let ``exercise`` be worked to its end, or left; return whether it was solved.
 
-    ``why`` says why it is this one; without ``lines`` it is a grid, where the terminal can show one.
+    The attempt is kept at its first graded check, or where none was however it ends.
+    ``why`` says why it is this one; without ``lines`` it is a grid, where the terminal has room for one.
     """
     attempt, screen = Attempt(exercise), screen or Screen()
     screen.show(*[Text((why,), "note")] * bool(why), *exercise.task, title=exercise.title)
     try:
-        _tries(attempt, screen, lines)
+        _tries(attempt, screen, progress, lines)
     finally:
         keep(attempt, progress)
     again = f"riverhead learn exercise {exercise.id} gives this one again; without an id comes what is due."
     screen.show(Text((again,), "note"))
+    return attempt.solved
 
 
 def keep(attempt: Attempt, progress: Progress) -> None:
-    """Record what was tried."""
-    if attempt.begun:
+    """Record what was tried, once."""
+    if attempt.begun and not attempt.kept:
         kind = attempt.exercise.kind
         with keeping():
             progress.record(
                 attempt.exercise.id, kind.name, kind.lesson, kind.skills,
                 attempt.score, attempt.mistakes, attempt.hints, datetime.now(UTC),
             )  # fmt: skip
+            attempt.kept = True
 
 
 def told(hint: Hint) -> tuple[Part, ...]:
@@ -61,9 +66,10 @@ def told(hint: Hint) -> tuple[Part, ...]:
     return Text((hint.title,), "heading"), *hint.parts
 
 
-def _tries(attempt: Attempt, screen: Screen, lines: bool) -> None:
+def _tries(attempt: Attempt, screen: Screen, progress: Progress, lines: bool) -> None:
     """Fill in and check, until all is right, the solution is wanted, or nobody goes on."""
     at: str | None = None
+    lines = lines or not _room(screen)
     while True:
         asked, at = _filled(attempt, screen, lines, at)
         if asked == "leave":
@@ -73,16 +79,29 @@ def _tries(attempt: Attempt, screen: Screen, lines: bool) -> None:
         elif asked == "task":
             screen.show(*attempt.exercise.task)
         elif not any(attempt.answers.values()):
-            screen.show(Text(("Nothing is written yet.",), "note"))
-        elif _checked(attempt, screen):
+            screen.show(Text((NOTHING,), "note"))
+            at = None
+        elif _checked(attempt, screen, progress):
             return
         else:
             at = None
 
 
+def _room(screen: Screen) -> bool:
+    """Whether the terminal can show a grid; that its window is too small for one is said."""
+    if os.environ.get("TERM", "") in ("", "dumb", "unknown"):
+        return False
+    columns, rows = shutil.get_terminal_size()
+    if fits := columns >= FEWEST_COLUMNS and rows >= FEWEST_ROWS:
+        return fits
+    words = f"The window is {columns} by {rows}; a grid needs {FEWEST_COLUMNS} by {FEWEST_ROWS}: by line."
+    screen.show(Text((words,), "note"))
+    return False
+
+
 def _filled(attempt: Attempt, screen: Screen, lines: bool, at: str | None) -> tuple[str, str]:
-    """Let the cells be filled in: in a grid; by line where that is wanted, or all that the terminal can."""
-    if lines or os.environ.get("TERM", "") in ("", "dumb", "unknown"):
+    """Let the cells be filled in: in a grid; by line where that is wanted, or all there is room for."""
+    if lines:
         from riverhead.cli.learn_lines import by_line
 
         return by_line(attempt, screen, at)
@@ -93,9 +112,11 @@ def _filled(attempt: Attempt, screen: Screen, lines: bool, at: str | None) -> tu
     return asked
 
 
-def _checked(attempt: Attempt, screen: Screen) -> bool:
+def _checked(attempt: Attempt, screen: Screen, progress: Progress) -> bool:
     """Grade what was written and say what came of it; return whether the work ends here."""
     report = attempt.check()
+    if attempt.score is not None:
+        keep(attempt, progress)  # before anything is waited for: the terminal may be closed meanwhile
     if attempt.solved:
         width = shutil.get_terminal_size().columns
         lines, _ = sheet(attempt, blocks(attempt.exercise.sheet), "", width)
@@ -103,9 +124,16 @@ def _checked(attempt: Attempt, screen: Screen) -> bool:
     screen.show(*report.scene(reveal=False).parts)
     typed: str | None = "s"
     if not attempt.solved:
-        typed = screen.ask("Enter: the open cells again · s the solution · q leaves")
+        typed = _asked(attempt, screen)
         if typed == "s":
             attempt.give_up()
     if typed == "s":
         screen.show(Text(("How every number comes about",), "heading"), *solution(attempt.exercise))
     return typed in ("s", "q", None)
+
+
+def _asked(attempt: Attempt, screen: Screen) -> str | None:
+    """What is wanted after a check, in small letters; hints are given here."""
+    while (typed := screen.ask("Enter: the open cells again · ? hint · s the solution · q leaves")) == "?":
+        screen.show(*told(attempt.hint()))
+    return typed and typed.lower()

@@ -30,8 +30,8 @@ def is_terminal() -> bool:
 class Screen:
     """Shows parts in the window as it is at that moment; what is typed comes a line at a time."""
 
-    def __init__(self, heed: Callable[[str | None], None] = lambda typed: None) -> None:
-        """``heed`` is given what is typed between two screenfuls."""
+    def __init__(self, heed: Callable[[str | None], bool] = lambda typed: False) -> None:
+        """``heed`` is given what is typed between two screenfuls; it returns whether to ask once more."""
         self._heed = heed
         self._used = 0  # rows since something was typed
         self._begun = False
@@ -90,7 +90,8 @@ class Screen:
             self._used += fits
             lines = lines[fits:]
             if lines:
-                self._heed(self.ask("Enter: more"))
+                while self._heed(self.ask("Enter: more")):
+                    pass
                 lines = list(dropwhile(_empty, lines))
 
 

@@ -9,10 +9,11 @@ from riverhead.checking.answers import Report, grade
 from riverhead.learning.exercises.catalogue import Exercise
 from riverhead.learning.exercises.hints import Hint, hints
 
-__all__ = ["LONGEST", "Attempt"]
+__all__ = ["LONGEST", "NOTHING", "Attempt"]
 
 LONGEST = 60  # characters of an answer
 SOLUTION = 5  # the last hint
+NOTHING = "Nothing is written yet."
 
 
 @dataclass(slots=True)
@@ -35,6 +36,7 @@ class Attempt:
     score: float | None = None  # of the first check in which anything counted
     mistakes: dict[str, int] = field(default_factory=dict)  # cells of each, the most in any check
     hints: int = 0  # the highest that was looked at, 1 to 5
+    kept: bool = False  # in the learner's progress
     _given: dict[str, int] = field(default_factory=dict)  # the same by cell
 
     @property
