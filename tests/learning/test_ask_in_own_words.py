@@ -11,12 +11,13 @@ import pytest
 
 from riverhead.cost import Config
 from riverhead.cost.memory import score_matrix
+from riverhead.derivation import derive
 from riverhead.derivation.vectors import Example, parse
 from riverhead.learning.tutor.at_hand import AtHand, of_example, of_sentence
 from riverhead.learning.tutor.numbers import answer
 from riverhead.learning.tutor.offline import answer as offline_answer
 from riverhead.learning.tutor.phrases import plain
-from riverhead.scene import Scene
+from riverhead.scene import Scene, Text
 
 RIVER, MONEY = of_sentence(), of_sentence("money bank grows")
 OWN: Example = parse(
@@ -29,7 +30,12 @@ OWN: Example = parse(
         "causal": True,
     },
 )
-SENTENCES = {"river": RIVER, "money": MONEY, "own": of_example(OWN)}
+ONE_ROW = AtHand(  # as one head of a causal model is at hand: a word, and the words it sees
+    "Cats chase mice",
+    derive([[1, 0]], [[1, 1], [3, 0]], [[1, 0], [0, 1]], tokens=["chase"], tokens_k=["Cats", "chase"]),
+    beside=(Text(("A habit.",)),),
+)
+SENTENCES = {"river": RIVER, "money": MONEY, "own": of_example(OWN), "one row": ONE_ROW}
 
 
 def said(question: str, at_hand: AtHand = RIVER) -> str:
@@ -69,6 +75,16 @@ def said(question: str, at_hand: AtHand = RIVER) -> str:
         ("river", "Bank gives flooded 13%, how?", "13% is the weight of bank on flooded"),
         ("river", "how much does water contribute", "The weight of bank on river is 0.538776."),
         ("river", "q_bank . k_flooded = ?", "q_bank·k_flooded = 2·1 + 1·0 = 2"),
+        ("river", "what is q·k for bank and river?", "q_bank·k_river = 2·2 + 1·0 = 4"),
+        ("river", "q.k for bank and river", "q_bank·k_river = 2·2 + 1·0 = 4"),
+        ("river", "q*k of bank and river", "q_bank·k_river = 2·2 + 1·0 = 4"),
+        ("river", "qk of bank and river", "q_bank·k_river = 2·2 + 1·0 = 4"),
+        ("river", "why is The 0.065?", "0.065 is the weight of bank on The: 0.064585, rounded."),
+        ("river", "why is it 0.999?", "No number of the sentence at hand is 0.999."),
+        ("river", "softmax of 1e1, 2", "the softmax of 10, 2."),
+        ("one row", "weight of mice on Cats", "that of chase, not of mice. --focus mice gives"),
+        ("one row", "weight of Cats on chase", "that of chase, not of Cats. --focus Cats gives"),
+        ("one row", "why is the weight on mice 0?", "so chase cannot see it: its weight is exactly 0."),
         ("river", "flooded -> bank?", "The weight of flooded on bank is 0.334881."),
         ("river", "what is d_k here", "d_k = 2"),
         ("money", "why is the cosine of money and bank 0.978", "is 0.5 before and 0.977887 after attention."),
@@ -102,6 +118,10 @@ CAUSAL = softmax([1 / ROOT, 4 / ROOT, 3 / ROOT, -math.inf])
     ("question", "weights"),
     [
         ("what if river's key was (0,2)", softmax([1 / ROOT, 2 / ROOT, 3 / ROOT, 2 / ROOT])),
+        ("what if bank's query were (4, 2)?", softmax([2 / ROOT, 8 / ROOT, 6 / ROOT, 4 / ROOT])),
+        ("what if I double the query of bank?", softmax([2 / ROOT, 8 / ROOT, 6 / ROOT, 4 / ROOT])),
+        ("what if I halve bank's query", softmax([0.5 / ROOT, 2 / ROOT, 1.5 / ROOT, 1 / ROOT])),
+        ("what if river's key were three times as large", softmax([1 / ROOT, 12 / ROOT, 3 / ROOT, 2 / ROOT])),
         ("what if bank's query were (1, 1)?", softmax([1 / ROOT, 2 / ROOT, 2 / ROOT, 1 / ROOT])),
         ("what if I don't divide", softmax([1, 4, 3, 2])),
         ("what changes if temperature is 2", softmax([0.5 / ROOT, 2 / ROOT, 1.5 / ROOT, 1 / ROOT])),
@@ -129,7 +149,12 @@ def test_a_change_that_cannot_be_made_says_why() -> None:
         ("square root of 128?", "√128 = 11.313708"),
         ("what's 4/√2", "4/√2 = 2.828427"),
         ("4/1.414", "4/1.414 = 2.828854"),
-        ("is (2,1)·(2,0) = 5", "It is not 5. (2,1)·(2,0) = 4"),
+        ("is (2,1)·(2,0) = 5", "No: it is not 5. (2,1)·(2,0) = 4"),
+        ("is 2*2+1*0 = 5?", "No: it is not 5. 2*2+1*0 = 4"),
+        ("is 2*2+1*0 = 4?", "Yes. 2*2+1*0 = 4"),
+        ("e^100000", "e^100000 is too large for a float64, whose largest number is about 1.8·10^308."),
+        ("what is 1/0?", "1/0 is not defined: it divides by 0."),
+        ("what is ln(0)", "ln(0) is not defined: no real number is its value."),
         ("cosine of (1,0) and (1,1)", "cos((1,0), (1,1)) = 0.707107"),
         ("how long is (3, 4)", "norm((3, 4)) = 5"),
         ("0.2*(1,0)+0.8*(0,1)", "0.2*(1,0)+0.8*(0,1) = (0.2, 0.8)"),
@@ -172,6 +197,7 @@ def test_the_bytes_of_the_scores_are_the_plans(question: str, tokens: int, heads
         "why does bank look back", "what does riverhead plan llama-3-8b do", "what does a score of 0 say",
         "why is 0.25 the biggest it can get", "how much memory does the KV cache take for 4096 tokens",
         "why is river's row 0.5 and 0.5", "my uncle's printer broke while printing sqrt(512)",
+        "softmax of 1e308, -1e308", "why is 1/0 a problem", "what happens if I double the query",
         "does river use bank's query or its own", "why is this sum so large", "what if there are 100 words",
     ],
 )  # fmt: skip

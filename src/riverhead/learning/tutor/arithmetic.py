@@ -23,7 +23,8 @@ from riverhead.scene import Part, Table, Text
 __all__ = ["worked_out"]
 
 NUMBER = r"[-−]?\d+(?:\.\d+)?"
-LIST = re.compile(rf"{NUMBER}(?:\s*(?:,|;|and|, and)\s*{NUMBER})+")
+POWER = rf"{NUMBER}(?:e[-+−]?\d{{1,3}}(?!\w))?"  # 1e3
+LIST = re.compile(rf"{POWER}(?:\s*(?:,|;|and|, and)\s*{POWER})+")
 VECTOR = re.compile(rf"[\[(]\s*({NUMBER}(?:\s*,\s*{NUMBER})+)\s*[\])]")
 SUM = re.compile(
     rf"(?<!\w)(?:(?:exp|sqrt|ln|log|cos|sin)\(|[√(]|e\^|{NUMBER})[\d.,\s+*/·×÷^()√e−-]*[\d)](?!\w)"
@@ -57,6 +58,13 @@ AGREES = re.compile(r"\bdot(?:ted)?\b|\bscore|\bproduct\b|\bagree|\bmultipl")
 BETWEEN = re.compile(r"\s*(?:[·.*×]|dot)\s*")
 WEIGHTS = re.compile(r"\bpercent|\bweights?\b|\bshares?\b")
 OF_SCORES = re.compile(rf"(?:(?P<softmax>softmax)|scores?)\D{{0,20}}?(?P<list>{LIST.pattern})")
+ALONE = re.compile(r"\W*(?:(?:what|how much) is|what[’']?s|calculate|compute)?\s*#\s*=?\W*")
+YES_OR_NO = re.compile(r"\W*(?:is|does|do|so)\b")
+NO_VALUE = {  # why a sum cannot be worked out, and what is said of it
+    "a number too large": "is too large for a float64, whose largest number is about 1.8·10^308",
+    "a division by zero": "is not defined: it divides by 0",
+    "a function outside its domain": "is not defined: no real number is its value",
+}
 LARGEST = 1e6  # of a score
 MOST_SCORES = 12
 LONGEST = 200
@@ -92,7 +100,7 @@ def _softmax(question: str) -> list[Part]:
     if found is None or not (found["softmax"] or WEIGHTS.search(question) or "correct" in question):
         return []
     scores = _numbers(found["list"])
-    if not 2 <= len(scores) <= MOST_SCORES or max(map(abs, scores)) > LARGEST:
+    if not 2 <= len(scores) <= MOST_SCORES or not all(abs(score) <= LARGEST for score in scores):
         return []
     names = [plain(score).text for score in scores]
     worked = derive(
@@ -103,7 +111,7 @@ def _softmax(question: str) -> list[Part]:
         tokens=["softmax"],
         tokens_k=[f"{n + 1}." for n in range(len(scores))],
     )
-    others = re.findall(NUMBER, question.replace(found["list"], " ", 1))
+    others = re.findall(POWER, question.replace(found["list"], " ", 1))
     weights = worked["weights"].values[0][0]
     if any(all(judge(other, x) is Verdict.FALSE for x in weights) for other in others):
         return []  # it asks for more than these scores
@@ -150,14 +158,30 @@ def _sum(question: str) -> list[Part]:
     """An expression, by the reader that checks articles; and whether it is what was said to be."""
     found = SUM.finditer(question[: 10 * LONGEST])
     pieces = [sum.strip() for one in found for sum in APART.split(one[0])]
-    worked = [(sum, said) for sum in pieces if OPERATION.search(sum) and (said := _equals(sum))]
+    pieces = [sum for sum in pieces if OPERATION.search(sum)]
+    worked = [(sum, said) for sum in pieces if (said := _equals(sum))]
+    if not worked and len(pieces) == 1 and ALONE.fullmatch(question.replace(pieces[0], "#", 1)):
+        return _without_value(pieces[0])
     if not worked or (len(worked) > 1 and " or " in question):
         return []
     sum, said = worked[0]
     claimed = _claimed(question, sum)
     if claimed is None and re.match(r"\W*(?:but )?why\b", question):
         return []  # not what it is, but why it stands there
-    return [*_denied(claimed, sum), Text((said,))]
+    return [*_denied(claimed, sum, YES_OR_NO.match(question) is not None), Text((said,))]
+
+
+def _without_value(sum: str) -> list[Part]:
+    """Why a sum has no value: it leaves float64, or is not defined."""
+    try:
+        found = expression(sum) if len(sum) <= LONGEST else None
+        if found is not None:
+            value(found, {}, USUAL)
+    except Unreadable as why:
+        return [Text((f"{sum} {NO_VALUE[str(why)]}.",))] if str(why) in NO_VALUE else []
+    except RecursionError:
+        pass
+    return []
 
 
 def _claimed(question: str, sum: str) -> str | None:
@@ -169,10 +193,12 @@ def _claimed(question: str, sum: str) -> str | None:
     return found[1] if found else None
 
 
-def _denied(claimed: str | None, sum: str) -> list[Part]:
-    if claimed is None or any(claim.verdict is Truth.TRUE for claim in claims(f"{sum} = {claimed}")):
+def _denied(claimed: str | None, sum: str, asks: bool) -> list[Part]:
+    if claimed is None:
         return []
-    return [Text((f"It is not {claimed}.",))]
+    if any(claim.verdict is Truth.TRUE for claim in claims(f"{sum} = {claimed}")):
+        return [Text(("Yes.",))] * asks
+    return [Text((f"{'No: it' if asks else 'It'} is not {claimed}.",))]
 
 
 WAYS: Sequence[Callable[[str], list[Part]]] = (_softmax, _function, _dot, _sum)
@@ -201,7 +227,7 @@ def _equals(sum: str) -> str:
 
 
 def _numbers(text: str) -> list[float]:
-    return [read(found).value for found in re.findall(NUMBER, text)]
+    return [read(found).value for found in re.findall(POWER, text)]
 
 
 def _shown(x: float) -> str:

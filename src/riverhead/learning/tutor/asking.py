@@ -20,6 +20,9 @@ __all__ = ["Asked", "asked"]
 
 BY_ROLE = {"out": "query", "sum": "query", "q": "query", "k": "key", "v": "key", "e": "query"}
 OF_A_PAIR = re.compile(r"\b(?:weight|score|dot product)(?: of \w+)? (?:on|with) (?:the )?([a-z]{3,})\b")
+LONE = re.compile(
+    r" (?:why|how) (?:is|was) (?:it|this|that)(?: number)? # | where (?:does|did|do) (?:number )?# come from "
+)
 LONGEST = 20  # characters of a number
 FEW = 2  # words that have nothing to do with numbers, in a question that has one
 
@@ -49,7 +52,9 @@ class Asked:
     begins: bool = False  # it asks what if, from its first word on
     denied: bool = False  # it says that a number is so, which may be denied
     foreign: int = 0  # how many of its words have nothing to do with numbers
-    strange: str = ""  # a word that is looked at and stands nowhere in the sentence
+    strange: str = ""  # a word that stands nowhere in the sentence, or that no query sees
+    elsewhere: str = ""  # a word that asks, and whose row is not at hand
+    lone: bool = False  # "why is it #?", and no more
 
     @property
     def key(self) -> int | None:
@@ -81,7 +86,8 @@ def asked(question: str, at_hand: AtHand) -> Asked:
     step = found.longest(table()["steps"])
     if len(found.named) == 2 and all(found.has(table()["steps"][name]) for name in "qk"):
         step = "dots"  # a query and a key
-    query, keys = _roles(found, step, given)
+    query, keys, elsewhere = _roles(found, step, given)
+    strange, asks = _strange(question, at_hand)
     said = bool(found.stars(table()["roles"]["query"]))
     numbers = [
         read(text.replace("per cent", "%").replace("percent", "%").strip())
@@ -114,7 +120,9 @@ def asked(question: str, at_hand: AtHand) -> Asked:
         + (" * and * " in found.text and found.has(words["whole"]))
         + found.has(words["ideas"]),
         denied=bool(re.search(r" (?:is|isn t|are|aren t|was|why|should|get|got|wrong) ", found.text)),
-        strange=_strange(question, at_hand),
+        strange=strange,
+        elsewhere=strange if asks else elsewhere,
+        lone=LONE.fullmatch(found.text) is not None,
     )
 
 
@@ -141,10 +149,13 @@ def _names(given: Given | None, focus: str | None) -> dict[str, str]:
     return {name: label for name, label in found.items() if re.search(r"[^\W\d_]", name[:1] + name[-1:])}
 
 
-def _roles(found: Plain, step: str | None, given: Given | None) -> tuple[int | None, tuple[int, ...]]:
-    """Which word asks and which are looked at: as it is said, else in order, the asking one first."""
+def _roles(found: Plain, step: str | None, given: Given | None) -> tuple[int | None, tuple[int, ...], str]:
+    """Which word asks and which are looked at: as it is said, else in order, the asking one first.
+
+    Last a word that asks and has no row here.
+    """
     if given is None:
-        return None, ()
+        return None, (), ""
     roles = table()["roles"]
     asks, answers = found.stars(roles["query"]), found.stars(roles["key"])
     queries = [n for n in sorted(asks) if asks[n] > answers.get(n, 0)]
@@ -161,7 +172,8 @@ def _roles(found: Plain, step: str | None, given: Given | None) -> tuple[int | N
     places = [_place(given.asking, found.named[n]) for n in queries]
     looked_at = [_place(given.answering, found.named[n]) for n in sorted(keys)]
     query = next((n for n in places if n is not None), None)
-    return query, tuple(dict.fromkeys(n for n in looked_at if n is not None))
+    elsewhere = found.named[queries[0]] if queries and query is None and (step or keys) else ""
+    return query, tuple(dict.fromkeys(n for n in looked_at if n is not None)), elsewhere
 
 
 def _place(names: Sequence[str], name: str) -> int | None:
@@ -186,18 +198,28 @@ def _sizes(found: Plain) -> tuple[Mapping[str, int], Plain]:
     return sizes, found
 
 
-def _strange(question: str, at_hand: AtHand) -> str:
-    """The word in "weight of bank on money" where the sentence has no money; a word that no query sees."""
+def _strange(question: str, at_hand: AtHand) -> tuple[str, bool]:
+    """The word in "weight of bank on money" where the sentence has no money; a word that no query sees.
+
+    And whether it is the one that asks.
+    """
     if at_hand.derivation is None:
-        return ""
+        return "", False
     known = _names(at_hand.derivation.given, None)
     unseen = set(at_hand.text.casefold().split()) - set(known)
     for word in question.casefold().split():
         if (bare := word.strip(".,;:?!'\"")) in unseen and plain(bare, {}).foreign():
-            return bare
+            return bare, _asks(bare, plain(question, {**known, bare: bare}))
     found = OF_A_PAIR.search(question)
     strange = found is not None and not plain(found[1], known).named and plain(found[1], {}).foreign()
-    return found[1] if found is not None and strange else ""
+    return (found[1] if found is not None and strange else ""), False
+
+
+def _asks(word: str, found: Plain) -> bool:
+    """Whether a word that has no name here asks: as it is said, else as the first of two."""
+    n = found.named.index(word) if word in found.named else -1
+    asks, answers = (found.stars(table()["roles"][role]) for role in ("query", "key"))
+    return asks.get(n, 0) > answers.get(n, 0) or (n == 0 and n not in answers and len(found.named) > 1)
 
 
 def _vector(text: str) -> tuple[float, ...]:

@@ -144,7 +144,13 @@ def _printed(asked: Asked, at_hand: AtHand) -> tuple[Spot, ...]:
         return ()
     if asked.extreme and not asked.named:
         return ()
-    found = [_fitting(number, asked, worked, focus, several or asked.either) for number in asked.numbers]
+    loose = several or asked.either
+    alone = asked.step is None and not (asked.said or asked.keys)  # "river 0.54", whichever of two it is
+    found = [
+        _fitting(number, asked, worked, focus, loose)
+        or (_fitting(number, asked, worked, focus, True) if alone and asked.named else None)
+        for number in asked.numbers
+    ]
     if all(found):
         return _joined([spot for spot in found if spot], worked)
     if several or asked.foreign or not (tied and asked.denied) or "," in asked.numbers[0].text:

@@ -63,20 +63,49 @@ def answer(question: str, at_hand: AtHand) -> tuple[Part, ...]:
         return parts
     if at_hand.derivation is None:
         return ()
-    if read.strange and read.step is not None and read.named and read.foreign <= 1:
-        return (Text((_unknown(read.strange, at_hand),)),)
+    if said := _absent(read, at_hand, at_hand.derivation):
+        return (Text((said,)),)
     n_heads = at_hand.derivation.given.n_heads
     if read.head is not None and not 0 <= read.head < n_heads:
         there = f"heads 0 to {n_heads - 1}" if n_heads > 1 else "one head, head 0"
         said = f"There is no head {read.head} in the sentence at hand; it has {there}."
         return (Text((said,)),) if read.named and read.step and read.foreign <= 0 else ()
     parts = tuple(_answered(read, at_hand, at_hand.derivation))
+    if read.lone and len(read.numbers) == 1 and read.numbers[0].decimals and not parts:
+        return (Text((f"No number of the sentence at hand is {read.numbers[0].text}.",)),)
     return (*parts, *at_hand.beside) if parts else ()
 
 
-def _unknown(word: str, at_hand: AtHand) -> str:
-    words = " ".join(at_hand.derivation.given.answering) if at_hand.derivation else ""
-    if word.casefold() in at_hand.text.casefold().split():
+def _absent(read: Asked, at_hand: AtHand, worked: Derivation) -> str:
+    """What is said of a word that has no row or no column here; nothing where there is none."""
+    in_text = read.strange in _words(at_hand)
+    if read.elsewhere and read.foreign <= 1 and not (read.either or read.change):
+        return _no_row(read.elsewhere, at_hand, worked)
+    if read.strange and read.step is not None and (read.named or in_text) and read.foreign <= 1:
+        return _unknown(read, at_hand, worked)
+    return ""
+
+
+def _words(at_hand: AtHand) -> list[str]:
+    return [word.strip(".,;:?!'\"") for word in at_hand.text.casefold().split()]
+
+
+def _no_row(word: str, at_hand: AtHand, worked: Derivation) -> str:
+    asking = worked.given.asking
+    if len(asking) > 1:
+        return f"{word!r} asks nothing here: the words that ask are {' '.join(asking)}."
+    more = f" --focus {word} gives that of {word}." if at_hand.beside else ""
+    return f"The row at hand is that of {asking[0]}, not of {word}.{more}"
+
+
+def _unknown(read: Asked, at_hand: AtHand, worked: Derivation) -> str:
+    word, words, text = read.strange, " ".join(worked.given.answering), _words(at_hand)
+    asking, seen = worked.given.asking[0], worked.given.answering
+    after = text[text.index(asking.casefold()) :] if asking.casefold() in text else []
+    if asking == seen[-1] and word in after:
+        weight = ": its weight is exactly 0" if read.step == "weights" else ""
+        return f"{word} comes after {asking}. The model is causal, so {asking} cannot see it{weight}."
+    if word in text:
         return f"{word!r} is not seen here: the words that are looked at are {words}."
     return f"{word!r} is no word of the sentence at hand: {words}."
 

@@ -16,6 +16,7 @@ NUMBER = r"[-−]?(?:\d+(?:[.,]\d+)?|[.]\d+)"
 VECTOR = r"[\[(]\s*[-−]?[\d.]+(?:\s*[,;]\s*[-−]?[\d.]+)+\s*[\])]"
 PIECE = (
     rf"(?P<vector>{VECTOR})"
+    r"|(?P<product>\bq\s?[·.*]\s?k\b|\bqk\b)"
     rf"|(?P<numeral>(?<![\w.,^√]){NUMBER}(?:\s?(?:%|per\s?cent\b))?(?![\w]))"
     r"|(?P<word>[^\W_]+(?:\#\d+)?)|(?P<sign>[·→′]|->|(?<=\w)'(?!\w))"
 )
@@ -24,6 +25,7 @@ QUOTES = "'\"“‘«"
 SHORTEST = 4  # letters of a word in which a slip is mended
 ARROWS = {"->": "→"}
 SIGNS = {"vector": "@", "numeral": "#"}
+PRODUCT = ("q", "·", "k")  # however it is spelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,9 @@ def plain(question: str, names: Mapping[str, str]) -> Plain:
             words.append(SIGNS[kind])
             continue
         name, rest = _named(match, names)
-        if name is not None:
+        if kind == "product":
+            words += PRODUCT
+        elif name is not None:
             found["*"].append(name)
             words += ["*", *rest]
             in_quotes = question[match.start() - 1 : match.start()] in tuple(QUOTES)
@@ -158,7 +162,7 @@ def _quiet(way: str) -> str:
     return " ".join(word for word in way.split() if word not in SILENT)
 
 
-TAKEN = ("sizes", "changes")  # what is said in these is taken out of a question when it is read
+TAKEN = ("sizes", "changes", "factors")  # what is said in these is taken out of a question when it is read
 
 
 @cache

@@ -21,6 +21,10 @@ OWN = (
     r"(?P<symbol>[qkvex]) \*|\* s (?P<owned>\w+)|(?P<of>query|key|value|embedding) (?:of|for) \*|(?P<bare>\*)"
 )
 VECTOR = re.compile(rf" (?:{OWN}){IS} (?P<new>[@#])(?= )")
+SCALED = re.compile(
+    r" (?:\* s (?P<owned>query|key|value)|(?P<of>query|key|value) (?:of|for) \*|(?P<symbol>[qkv]) \*)"
+    r"(?: (?:was|were|is|be))?(?= )"
+)
 SCORE = re.compile(
     r" (?:dot product|raw score|score) (?:of \* )?(?:on|with|for|to|and) \*"
     r"(?P<cut>(?: (?:was|were|is|be|had been|became))+ #(?: (?:instead of|rather than|not) #)?)(?= )"
@@ -57,9 +61,26 @@ def change(found: Plain, given: Given, what_if: bool) -> tuple[Change, Plain]:
         number = found.numerals[found.text.count("#", 0, match.start("cut"))].replace(",", ".")
         if PLAIN_NUMBER.fullmatch(number):
             return Change(score=float(number.replace("−", "-"))), found.without(*match.span("cut"))
+    if what_if and (scaled := _scaled(found, given)):
+        return scaled
     options, found = _options(found)
     hidden, found = _hidden(found, given) if what_if else ((), found)
     return Change(options, hidden=hidden), found
+
+
+def _scaled(found: Plain, given: Given) -> tuple[Change, Plain] | None:
+    """A query, key or value that is taken twice, or half; nothing where none is, or its head is not known."""
+    factor, match = found.longest(table()["factors"]), SCALED.search(found.text)
+    if factor is None or match is None:
+        return None
+    name = FIELDS.get(match["owned"] or match["of"], match["symbol"])
+    token = found.named[found.text.count("*", 0, found.text.index("*", match.start()))]
+    names, heads = given.answering if name in "kv" else given.asking, getattr(given, name)
+    if token not in names or heads is None or len(heads) > 1:
+        return None
+    numbers = ",".join(repr(float(factor) * x) for x in heads[0][names.index(token)])
+    rest = found.without(match.start(), match.end()).less(table()["factors"][factor])
+    return Change(vector=f"{name}.{token}={numbers}", token=token), rest
 
 
 def _hidden(found: Plain, given: Given) -> tuple[tuple[int, ...], Plain]:
