@@ -4,52 +4,25 @@ from __future__ import annotations
 
 import math
 import re
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from plain_block import by_loops, rms, softmax, times
+from printed_lessons import items, printed, whole, worked
 
 from riverhead.check import claims
 from riverhead.core import rope
-from riverhead.derivation import example
 from riverhead.learning.exercises import kinds
-from riverhead.learning.lessons import Bench, Item, Pause, Try, lesson
+from riverhead.learning.lessons import Bench, Pause, Try, lesson
 from riverhead.learning.lessons.toolbox import block, cost, positions, tiny
-from riverhead.scene import Scene, Table, Text
+from riverhead.scene import Scene, Table
 
 if TYPE_CHECKING:
-    from riverhead.derivation import Derivation
     from riverhead.transformer import Model
 
-RIVER = "The river bank flooded"
-BENCH = Bench()
 BOTH = pytest.mark.parametrize("number", [5, 6])
-
-
-@cache
-def items(number: int, id: str) -> list[Item]:
-    return BENCH.items(lesson(number)[id])
-
-
-def printed(number: int, id: str) -> str:
-    parts = [Text((item.question,)) if isinstance(item, Pause) else item for item in items(number, id)]
-    return str(Scene("", tuple(part for part in parts if not isinstance(part, Try))))
-
-
-@cache
-def whole(number: int) -> str:
-    found = lesson(number)
-    about = [BENCH.words(found.answer, found.sections[0].given)]
-    return "\n".join(about + [printed(number, section.id) for section in found.sections])
-
-
-def river() -> Derivation:
-    found = example(RIVER)
-    assert found is not None
-    return found.derive()
 
 
 def cells(table: Table) -> list[list[str]]:
@@ -130,7 +103,7 @@ def test_lesson_five_has_three_sittings() -> None:
 def test_a_row_in_two_parts_is_the_row() -> None:
     scores, values = [1, 4, 3, 2], [(0, 0), (1, 0), (0, 1), (0.5, 0)]
     e = [math.exp(score / math.sqrt(2)) for score in scores]
-    found = cost.stretches(river(), "bank", 2)
+    found = cost.stretches(worked(), "bank", 2)
     for part, keys in zip(found, (range(2), range(2, 4), range(4)), strict=True):
         total = sum(e[j] for j in keys)
         out = [sum(e[j] * values[j][c] for j in keys) / total for c in range(2)]
@@ -143,14 +116,14 @@ def test_a_row_in_two_parts_is_the_row() -> None:
 
 def test_a_step_with_a_cache_is_a_row_of_the_grid() -> None:
     golden = [(0, 0), (0.669762, 0), (0.619985, 0.305695), (0.247679, 0.334881)]
-    for n, (row, out) in enumerate(zip(cells(cost.one_by_one(river())), golden, strict=True), 1):
+    for n, (row, out) in enumerate(zip(cells(cost.one_by_one(worked())), golden, strict=True), 1):
         assert row[1] == str(n)
         assert row[2:4] == row[4:6] == [f"{x:.3f}" if x else "0" for x in out]
 
 
 def test_query_heads_that_share_keys_have_weights_of_their_own() -> None:
-    shared = cells(cost.asked_alike(river(), [[2, 1], [0, 1]]))
-    own = river()["weights"].values[0]
+    shared = cells(cost.asked_alike(worked(), [[2, 1], [0, 1]]))
+    own = worked()["weights"].values[0]
     assert [row[1:] for row in shared] == [[f"{w:.3f}" for w in own[token]] for token in (2, 3)]
 
 
@@ -205,7 +178,7 @@ def test_the_chart_has_lines_and_no_lonely_points() -> None:
 def test_order_is_lost_without_a_mask_and_only_then() -> None:
     for causal in (False, True):
         first, second = (
-            row[1:] for row in cells(positions.in_both_orders(river(), [0, 3, 2, 1], "bank", causal))
+            row[1:] for row in cells(positions.in_both_orders(worked(), [0, 3, 2, 1], "bank", causal))
         )
         assert (first == second) is not causal
     seen = [math.exp(score / math.sqrt(2)) for score in (1, 2, 3)]  # The, flooded, bank
@@ -267,7 +240,7 @@ def test_alibi_takes_its_slope_for_each_step_back() -> None:
     assert positions.slopes(8) == [2.0**-n for n in range(1, 9)]
     scores = [score / math.sqrt(2) for score in (1, 0, 1, 0)]
     together = [score - 0.5 * back for score, back in zip(scores, (3, 2, 1, 0), strict=True)]
-    for row, score in zip(cells(positions.with_alibi(river(), "flooded", 8, 0)), together, strict=True):
+    for row, score in zip(cells(positions.with_alibi(worked(), "flooded", 8, 0)), together, strict=True):
         weight = math.exp(score) / sum(map(math.exp, together))
         assert float(row[4].replace("−", "-")) == pytest.approx(score, abs=5e-4)
         assert row[5] == f"{weight:.3f}"

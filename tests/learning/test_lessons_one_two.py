@@ -5,49 +5,23 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from printed_lessons import RIVER, items, printed, whole, worked
 
 from riverhead.check import claims
-from riverhead.derivation import derive, example
+from riverhead.derivation import derive
 from riverhead.learning.exercises import kinds
-from riverhead.learning.lessons import Bench, Item, Pause, Try, lesson
+from riverhead.learning.lessons import Bench, Pause, Try, lesson
 from riverhead.learning.lessons.page import shown
 from riverhead.learning.lessons.toolbox import projections, spread
-from riverhead.scene import Matrix, Scene, Table, Text
+from riverhead.scene import Matrix, Scene, Table
 
 if TYPE_CHECKING:
-    from riverhead.derivation import Derivation
     from riverhead.transformer import Model
-
-RIVER = "The river bank flooded"
-BENCH = Bench()
-
-
-@cache
-def items(number: int, id: str) -> list[Item]:
-    return BENCH.items(lesson(number)[id])
-
-
-def printed(number: int, id: str) -> str:
-    parts = [Text((item.question,)) if isinstance(item, Pause) else item for item in items(number, id)]
-    return str(Scene("", tuple(part for part in parts if not isinstance(part, Try))))
-
-
-def whole(number: int) -> str:
-    found = lesson(number)
-    about = [BENCH.words(found.answer, found.sections[0].given)]
-    return "\n".join(about + [printed(number, section.id) for section in found.sections])
-
-
-def worked(name: str) -> Derivation:
-    found = example(name)
-    assert found is not None
-    return found.derive()
 
 
 @pytest.mark.parametrize(

@@ -4,43 +4,22 @@ from __future__ import annotations
 
 import math
 import re
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from printed_lessons import BENCH, RIVER, printed, whole, worked
 
 from riverhead.check import claims
 from riverhead.derivation import derive, example
 from riverhead.inspection import telling
 from riverhead.learning.exercises import kinds
-from riverhead.learning.lessons import Bench, Pause, Section, Try, lesson
+from riverhead.learning.lessons import Pause, Section, Try, lesson
 from riverhead.learning.lessons.toolbox import heads, masks, mixtures, real_layer, real_values
-from riverhead.scene import Scene, Table
+from riverhead.scene import Table
 
 if TYPE_CHECKING:
-    from riverhead.derivation import Derivation
     from riverhead.transformer import Model
-
-RIVER = "The river bank flooded"
-BENCH = Bench()
-
-
-@cache
-def printed(number: int, id: str) -> str:
-    section = lesson(number)[id]
-    return str(Scene(section.title, tuple(BENCH.parts(section))))
-
-
-@cache
-def whole(number: int) -> str:
-    return "\n".join(printed(number, section.id) for section in lesson(number).sections)
-
-
-def river(**changes: object) -> Derivation:
-    found = example(RIVER)
-    assert found is not None
-    return found.derive(**changes)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +83,7 @@ def test_every_exercise_is_of_a_kind_there_is(number: int) -> None:
 
 
 def test_one_query_alone_and_keys_in_any_order_give_the_same() -> None:
-    before = river()
+    before = worked()
     alone = mixtures.alone(before, "bank")["out"].array[0]
     assert alone.tolist() == [before["out"].array[0, 2].tolist()]  # the same sums in the same order
     other = mixtures.reordered(before, ["flooded", "The", "bank", "river"])["out"].array[0]
@@ -112,8 +91,8 @@ def test_one_query_alone_and_keys_in_any_order_give_the_same() -> None:
 
 
 def test_what_a_key_receives_is_its_column() -> None:
-    weights = river()["weights"].values[0]
-    assert mixtures.received(river(), "river") == pytest.approx(sum(row[1] for row in weights), abs=1e-15)
+    weights = worked()["weights"].values[0]
+    assert mixtures.received(worked(), "river") == pytest.approx(sum(row[1] for row in weights), abs=1e-15)
 
 
 def test_a_row_is_added_up_as_it_is_printed() -> None:
@@ -125,7 +104,7 @@ def cells(table: Table, row: int) -> list[str]:
 
 
 def test_a_hidden_score_is_none_of_the_sum() -> None:
-    table = masks.ways_to_hide(river(), "bank", "flooded")
+    table = masks.ways_to_hide(worked(), "bank", "flooded")
     e = [math.exp(score / math.sqrt(2)) for score in (1, 4, 3, 2)]
     ways = [e, [*e[:3], 1.0], e, [*e[:3], 0.0]]
     for n, way in enumerate(ways):
@@ -139,11 +118,11 @@ def test_a_hidden_score_is_none_of_the_sum() -> None:
 
 
 def test_what_was_read_does_not_change_when_more_is_written() -> None:
-    causal = river(causal=True)
+    causal = worked(causal=True)
     for n in (1, 2, 3):
         begun = masks.beginning(causal, n)["out"].array[0]
         np.testing.assert_array_equal(begun, causal["out"].array[0, :n])
-        assert not np.allclose(masks.beginning(river(), n)["out"].array[0], river()["out"].array[0, :n])
+        assert not np.allclose(masks.beginning(worked(), n)["out"].array[0], worked()["out"].array[0, :n])
 
 
 def test_each_row_guesses_the_token_after_it() -> None:
