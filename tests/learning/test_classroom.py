@@ -321,3 +321,9 @@ def test_a_students_own_report_has_what_was_wrong() -> None:
 )
 def test_what_names_share(names: list[str], wanted: str) -> None:
     assert shared(names) == wanted
+
+
+def test_a_name_that_is_cut_is_said() -> None:
+    report = grade_class(SHEETS, f"student,name,exercise,a\n1,{'x' * 81},1,2\n")
+    assert "the name has 81 characters; the first 80 are kept" in [remark.said for remark in report.remarks]
+    assert report.students[0].name == "x" * 80

@@ -13,6 +13,7 @@ from talking_server import HANG, Answer, at_hand, call, chunk, offline, said, se
 
 from riverhead.errors import InputError
 from riverhead.learning.tutor import conversation, prompt, wire
+from riverhead.learning.tutor import offline as offline_tutor
 from riverhead.learning.tutor.conversation import Conversation
 from riverhead.learning.tutor.endpoint import Endpoint
 from riverhead.learning.tutor.events import Done, Event, Notice, Offline, Sum, Text, ToolUsed, Unchecked
@@ -375,8 +376,10 @@ def test_a_long_conversation_loses_its_first_turns_and_says_so(monkeypatch: pyte
 
 @pytest.mark.parametrize("question", ["", "  \n", "x" * 4_001])
 def test_an_empty_and_an_endless_question_are_refused(question: str) -> None:
+    talk = talk_to("http://localhost:1")
+    talk.offline = offline_tutor.answer
     with pytest.raises(InputError, match="takes 1 to 4,000"):
-        next(talk_to("http://localhost:1").ask(question))
+        next(talk.ask(question))
 
 
 def test_half_characters_in_a_question_and_a_reply_harm_nobody() -> None:

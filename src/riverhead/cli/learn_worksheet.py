@@ -23,7 +23,6 @@ __all__ = ["read_file", "say_lacking", "worksheet"]
 FORMATS = ("text", "pdf", "markdown", "latex", "json")
 COUNT = 8
 MOST_NAMES_BYTES = 2**20
-LONGEST_NAME = 80
 
 EXAMPLES = """\b
 Examples:
@@ -156,6 +155,8 @@ def _meant(
 
 
 def _names(file: str | None) -> list[str]:
+    from riverhead.learning.worksheets.form import LONGEST_NAME
+
     if file is None:
         return []
     names = [name.strip() for name in read_file(file, "--names", MOST_NAMES_BYTES).split("\n")]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from riverhead.checking.answers import Kind as Marked
 from riverhead.checking.answers import Report, grade
 from riverhead.learning.exercises.catalogue import Exercise
-from riverhead.learning.exercises.hints import Hint, hints
+from riverhead.learning.exercises.hints import Hint, hints, stuck
 
 __all__ = ["LONGEST", "NOTHING", "Attempt"]
 
@@ -83,7 +83,7 @@ class Attempt:
 
     def hint(self, cell: str | None = None) -> Hint:
         """Return the next hint for ``cell``, or else for the first cell that is blank or wrong."""
-        target = cell or self._stuck()
+        target = cell or stuck(self.exercise, self.answers)
         climb = hints(self.exercise, self.answers, target)
         level = min(self._given.get(target, 0) + 1, len(climb))
         self._given[target] = level
@@ -95,8 +95,3 @@ class Attempt:
         self.hints = SOLUTION
         if self.score is None:
             self.score = 0.0
-
-    def _stuck(self) -> str:
-        """The first cell that is blank or wrong, by what stands there now; the last where none is."""
-        marks = grade(self.exercise.sheet, self.answers).marks
-        return next((mark.cell for mark in marks if mark.credit != 1), marks[-1].cell)

@@ -21,7 +21,7 @@ from riverhead.learning.exercises.written import given, names, written
 from riverhead.numbers import Interval, Number, fixed
 from riverhead.scene import Formula, Math, Part, Text, Word
 
-__all__ = ["Hint", "Saying", "hints", "saying"]
+__all__ = ["Hint", "Saying", "hints", "saying", "stuck"]
 
 TITLES = ("Which step", "Which formula", "With your numbers", "One cell worked", "The solution")
 SMALL = (3.0, 2.0, 5.0, 4.0)  # what stands in an example of ours
@@ -87,6 +87,11 @@ def hints(
     return _Helper(exercise.sheet, answers or {}).about(cell)
 
 
+def stuck(exercise: Exercise, answers: Mapping[str, str]) -> str:
+    """Return the cell that a hint is about where none is named: the first that is blank or wrong."""
+    return _Helper(exercise.sheet, answers).stuck()
+
+
 class _Helper:
     """What a learner has on paper, and the hints that follow from it."""
 
@@ -94,13 +99,15 @@ class _Helper:
         self.sheet = sheet
         self.marks = {mark.cell: mark for mark in grade(sheet, answers).marks}
 
+    def stuck(self) -> str:
+        """The first cell that is blank or wrong; the last where none is."""
+        return next((id for id, mark in self.marks.items() if mark.credit != 1), list(self.marks)[-1])
+
     def about(self, id: str | None) -> tuple[Hint, ...]:
         """All five, for one cell."""
-        if id is None:
-            id = next((id for id, mark in self.marks.items() if mark.credit != 1), list(self.marks)[-1])
-        cell = self.sheet[id]
+        cell = self.sheet[self.stuck() if id is None else id]
         if not cell.asked:
-            raise InputError(f"cell {id} is not asked for; there is no hint for it")
+            raise InputError(f"cell {cell.id} is not asked for; there is no hint for it")
         said = saying(cell)
         levels: tuple[tuple[Part, ...], ...] = (
             (Text((f"Next: {cell.name}. {said.which}",)),),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
-from riverhead.errors import InputError, MissingExtraError
+from riverhead.errors import MissingExtraError
 from riverhead.learning.tutor import prompt, protocol, tools
 from riverhead.learning.tutor.endpoint import Endpoint
 from riverhead.learning.tutor.events import Done, Event, Notice, Offline, ToolUsed
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Conversation"]
 
-MOST_QUESTION = 4_000  # characters
 MOST_REPLY = 16_000  # characters
 MOST_ROUNDS = 6  # in which the model may ask for tools, for one question
 MOST_BAD_CALLS = 4  # that no tool could take, for one question
@@ -61,13 +60,9 @@ class Conversation:
         """Yield what happens until the question is answered; the last event is `Done`.
 
         Nothing that a server does raises: a `Notice` says what went wrong, and `Offline` follows. Ctrl-C
-        (KeyboardInterrupt) while the model is waited for does the same. Raises `InputError` for an empty or
-        overlong question, and what ``offline`` raises.
+        (KeyboardInterrupt) while the model is waited for does the same. Raises what ``offline`` raises: it
+        refuses an empty and an overlong question before anything is sent.
         """
-        if not question.strip() or len(question) > MOST_QUESTION:
-            raise InputError(
-                f"the question has {len(question):,} characters; it takes 1 to {MOST_QUESTION:,}"
-            )
         question = question.encode("utf-8", "replace").decode("utf-8")  # an argument may be no Unicode
         answer = self.offline(question, self.at_hand)
         yield from _Asked(self, question, answer).events()

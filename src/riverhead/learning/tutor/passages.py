@@ -54,7 +54,7 @@ class Hit:
 
 
 class Library:
-    """Passages in an index of SQLite's FTS5, in memory: their titles, words, and what learners ask.
+    """Passages by their titles, their words and what learners ask; SQLite's FTS5 gives the stems of words.
 
     A question goes to the passage in which its words and its pairs of words are most at home: Σ ln of how
     much likelier each is there than anywhere, the rare ones counting more (naive Bayes).

@@ -17,7 +17,18 @@ from dataclasses import dataclass, field
 from riverhead.errors import InputError
 from riverhead.learning.worksheets.worksheet import MOST_STUDENTS, Paper, Worksheet, lettered
 
-__all__ = ["MOST_BYTES", "NO_BOX", "Filled", "Form", "Remark", "decoded", "form", "guarded", "read_form"]
+__all__ = [
+    "LONGEST_NAME",
+    "MOST_BYTES",
+    "NO_BOX",
+    "Filled",
+    "Form",
+    "Remark",
+    "decoded",
+    "form",
+    "guarded",
+    "read_form",
+]
 
 MOST_BYTES = 8 * 2**20  # the largest class with the most exercises fills a tenth of it
 ABOUT = ("worksheet", "student", "name", "exercise", "title")
@@ -206,8 +217,10 @@ class _Reader:
         answers = {
             name: cell for name, cell in cells.items() if _LETTER.fullmatch(name) and cell and cell != NO_BOX
         }
-        name = _GUARDED.sub("", cells.get("name", ""))[:LONGEST_NAME]
-        return Filled(line, student, exercise, name, answers)
+        name = _GUARDED.sub("", cells.get("name", ""))
+        if len(name) > LONGEST_NAME:
+            self._say(line, f"the name has {len(name):,} characters; the first {LONGEST_NAME} are kept")
+        return Filled(line, student, exercise, name[:LONGEST_NAME], answers)
 
     def _say(self, line: int, said: str) -> None:
         self.remarks.append(Remark(line, said))
