@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from printed_lessons import RIVER, items, printed, whole, worked
+from jinja2 import UndefinedError
+from printed_lessons import BENCH, RIVER, items, printed, whole, worked
 
 from riverhead.check import claims
 from riverhead.derivation import derive
@@ -180,3 +181,8 @@ def test_what_the_last_sections_say_holds_of_the_real_model(smollm2: Model) -> N
     assert weight < heaviest
     (chance,) = (max(float(row[2]), float(row[3])) for row in five if float(row[1]) == heaviest)
     assert chance > 0.9 * heaviest
+
+
+def test_a_name_that_a_lesson_does_not_have_is_an_error_not_a_gap() -> None:
+    with pytest.raises(UndefinedError, match="nowhere"):
+        BENCH.words("It is {{ nowhere }}.", {})

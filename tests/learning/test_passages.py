@@ -68,6 +68,13 @@ def test_the_word_that_tells_decides() -> None:
     assert found.search("") == found.search("of the and") == found.search("banana bread") == ()
 
 
+def test_the_order_of_words_decides_where_the_words_are_the_same() -> None:
+    asked = ("the dog bites the man", "the man bites the dog")
+    found = Library([Passage(1, line, "news", (line,), "") for line in asked])
+    for line in asked:
+        assert found.search(f"why is it that {line}?", 1)[0].passage.id == line
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_may_be_searched(text: str) -> None:
