@@ -1,0 +1,1 @@
+"""Rules of attention, and somebody's implementation run against them."""

@@ -1,0 +1,92 @@
+"""Which way of doing attention gives exactly what was found: the fewest changes that explain every case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riverhead.checking.rules.call import Call, Outcome
+from riverhead.checking.rules.pipeline import ATTENTION, follow
+from riverhead.checking.rules.rule import Change, Choice
+
+__all__ = ["agree", "differ", "explain", "tolerance"]
+
+MOST = 2  # mistakes at once: three that explain a few numbers could be anything
+SLACK = 64  # roundings of numbers as large as any in the sum: another order, another form, an exponential
+
+
+def tolerance(right: Any, dtype: Any, loose: float = 0.0) -> float:
+    """How far a right result of ``dtype`` may lie from the exact ``right``, for the few terms of a trial.
+
+    A form of attention rounds each of T_k terms some times, relative to scores and values no larger than a
+    trial's; what no right form does is worse than that by orders of magnitude.
+    """
+    kept = np.abs(np.asarray(right, float))
+    large = float(kept[np.isfinite(kept)].max(initial=1.0))
+    return float(large * (SLACK * float(np.finfo(dtype).eps) + loose))
+
+
+def differ(found: NDArray[Any], right: NDArray[Any], within: float) -> tuple[int, ...] | None:
+    """Return the first cell where two arrays of one shape differ by more than ``within``; None if none does.
+
+    NaN agrees with NaN alone, ∞ with the same ∞.
+
+    >>> differ(np.array([1.0, np.nan]), np.array([1.0, 2.0]), 0.1)
+    (1,)
+    """
+    found, right = np.asarray(found, float), np.asarray(right, float)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(found - right) <= within
+    same = near | (found == right) | (np.isnan(found) & np.isnan(right))
+    apart = np.argwhere(~same)
+    return tuple(map(int, apart[0])) if len(apart) else None
+
+
+def agree(
+    call: Call, outcome: Outcome, choices: Sequence[Choice], steps: Mapping[str, Change] = ATTENTION
+) -> bool:
+    """Whether these ways give what was found: an output, or an error where their axes do not fit."""
+    try:
+        right = np.asarray(follow(call, choices, steps).out)
+    except ValueError:  # axes that do not fit: whoever goes this way gets an error here
+        return bool(outcome.error)
+    if outcome.trouble or right.shape != outcome.out.shape:
+        return False
+    loose = max((choice.loose for choice in choices), default=0.0)
+    return differ(outcome.out, right, tolerance(right, _dtype(outcome), loose)) is None
+
+
+def _dtype(outcome: Outcome) -> Any:
+    """The dtype that the result was computed in: its own, bfloat16 as coarse as it is."""
+    name = str(outcome.facts.get("dtype", outcome.out.dtype))
+    return np.dtype("float16") if name == "bfloat16" else np.dtype(name)
+
+
+def explain(
+    observed: Sequence[tuple[Call, Outcome]],
+    known: Sequence[Choice],
+    ways: Sequence[Choice],
+    steps: Mapping[str, Change] = ATTENTION,
+) -> tuple[Choice, ...] | None:
+    """Return the fewest of ``ways`` that, with what is ``known`` already, give all that was observed."""
+    if all(outcome.trouble for _, outcome in observed):
+        return None  # an error alone explains nothing
+    for some in _sets(known, ways):
+        if all(agree(call, outcome, (*known, *some), steps) for call, outcome in observed):
+            return some
+    return None
+
+
+def _sets(known: Sequence[Choice], ways: Sequence[Choice]) -> Iterator[tuple[Choice, ...]]:
+    """Nothing, then one way, then two; no step is done in two ways."""
+    taken = {step for choice in known for step in choice.changes}
+    free = [way for way in ways if taken.isdisjoint(way.changes)]
+    for n in range(MOST + 1):
+        for some in combinations(free, n):
+            steps = [step for way in some for step in way.changes]
+            if len(steps) == len(set(steps)):
+                yield some
