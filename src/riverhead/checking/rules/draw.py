@@ -49,6 +49,7 @@ class Draw:
         kv: tuple[int, ...] | None = None,
         T_q: int | None = None,
         T_k: int | None = None,
+        d_v: int | None = None,
     ) -> dict[str, NDArray[Any]]:
         """Return q (..., T_q, d_k), k (..., T_k, d_k), v (..., T_k, d_v); ``kv`` leads k and v, else as q."""
         s = self.sizes
@@ -57,5 +58,5 @@ class Draw:
         return {
             "q": self.numbers("q", *leading, rows, s.d_k),
             "k": self.numbers("k", *of_kv, columns, s.d_k),
-            "v": self.numbers("v", *of_kv, columns, s.d_v),
+            "v": self.numbers("v", *of_kv, columns, d_v or s.d_v),
         }

@@ -17,10 +17,10 @@ __all__ = ["PLAIN"]
 
 
 def calls(trial: Trial) -> Sequence[Call]:
-    """As many queries as keys, so that what is turned over still fits; then fewer, where it is offered."""
+    """As many queries as keys, values as wide as keys: so what is turned over, or mistaken, still fits."""
     s = trial.draw.sizes
-    square = Call(trial.draw.qkv(T_q=s.T_k))
-    return [square, Call(trial.draw.qkv())] if "cross" in trial.subject.offers else [square]
+    found = [Call(trial.draw.qkv(T_q=s.T_k)), Call(trial.draw.qkv(T_q=s.T_k, d_v=s.d_k))]
+    return [*found, Call(trial.draw.qkv())] if "cross" in trial.subject.offers else found
 
 
 WAYS = (
@@ -54,8 +54,10 @@ WAYS = (
            {"mixed": lambda p: np.log(p.weights)}),
     Choice("weights-transposed", "roles", "the weights are turned over: Aᵀv",
            {"mixed": lambda p: turned(p.weights)}),
-    Choice("keys-mixed", "roles", "the weights mix the keys, not the values", {"out": lambda p: p.mixed @ p.k}),
-    Choice("queries-mixed", "roles", "the weights mix the queries, not the values", {"out": lambda p: p.mixed @ p.q}),
+    Choice("keys-mixed", "roles", "the weights mix the keys, not the values",
+           {"out": lambda p: p.mixed @ p.k}),
+    Choice("queries-mixed", "roles", "the weights mix the queries, not the values",
+           {"out": lambda p: p.mixed @ p.q}),
     Choice("scores-from-values", "roles", "the queries are compared with the values",
            {"dots": lambda p: p.q @ turned(p.v)}),
     Choice("scores-from-keys", "roles", "the keys are compared with each other",
