@@ -37,7 +37,7 @@ class Draw:
         """Return multiples of 1/4 between −2 and 2; ``name`` and the shape decide which.
 
         >>> Draw().numbers("q", 1, 3)
-        array([[-1.25,  1.25, -1.  ]])
+        array([[-1.25, -1.25, -1.75]])
         """
         letters = [self.seed, *name.encode(), *shape]
         raw = np.random.Generator(np.random.PCG64(letters)).integers(-REACH, REACH + 1, size=shape)

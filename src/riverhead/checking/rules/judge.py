@@ -49,11 +49,11 @@ def differ(found: NDArray[Any], right: NDArray[Any], within: float) -> tuple[int
 def agree(
     call: Call, outcome: Outcome, choices: Sequence[Choice], steps: Mapping[str, Change] = ATTENTION
 ) -> bool:
-    """Whether these ways give what was found: an output, or an error where their axes do not fit."""
+    """Whether these ways give what was found: an output, or none that fits where their axes do not."""
     try:
         right = np.asarray(follow(call, choices, steps).out)
-    except ValueError:  # axes that do not fit: whoever goes this way gets an error here
-        return bool(outcome.error)
+    except ValueError:  # axes that do not fit: whoever goes this way gets an error here, or another shape
+        return bool(outcome.error) or outcome.out.shape != np.shape(follow(call, (), steps).out)
     if outcome.trouble or right.shape != outcome.out.shape:
         return False
     loose = max((choice.loose for choice in choices), default=0.0)

@@ -16,7 +16,7 @@ from riverhead.checking.rules.pipeline import ATTENTION, follow
 from riverhead.checking.rules.report import Agreed, Failure, NotOffered, Report
 from riverhead.checking.rules.rule import Change, Choice, Rule, rules
 
-__all__ = ["Study", "Subject", "Trial", "by_value"]
+__all__ = ["Observed", "Study", "Subject", "Trial", "by_value"]
 
 Observed = Sequence[tuple[Call, Outcome]]
 

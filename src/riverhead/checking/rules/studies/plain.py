@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from riverhead.checking.rules.call import Call
+from riverhead.checking.rules.judge import explain
 from riverhead.checking.rules.pipeline import turned
 from riverhead.checking.rules.rule import Choice
-from riverhead.checking.rules.trial import Study, Trial
+from riverhead.checking.rules.studies.fitted import fitted
+from riverhead.checking.rules.trial import Observed, Study, Trial, by_value
 from riverhead.core.equation import softmax
 
 __all__ = ["PLAIN"]
@@ -68,4 +71,12 @@ WAYS = (
            {"dots": lambda p: p.k @ turned(p.q)}),
 )  # fmt: skip
 
-PLAIN = Study("plain", calls, WAYS)
+
+def judge(trial: Trial, study: Study, observed: Observed) -> None:
+    """Judge by value; where no known way explains it, by a scale that is none of the usual ones."""
+    if explain(observed, trial.known, WAYS) is None:
+        study = replace(study, ways=fitted(observed))
+    by_value(trial, study, observed)
+
+
+PLAIN = Study("plain", calls, WAYS, judge=judge)
