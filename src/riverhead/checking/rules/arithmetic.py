@@ -1,41 +1,178 @@
-"""How the right number of a cell is made, in a line."""
+"""How the right number of a cell is made: its sum in a line, and the row of scores and weights behind it."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["arithmetic"]
+from riverhead.numbers import plain, significant
+
+__all__ = ["Working", "arithmetic", "number", "working"]
 
 MOST_TERMS = 8  # of a sum, as on a line
+MOST_KEYS = 16  # of a row that is worked out in full
+DIGITS = 4  # significant, of a number that is not short as it stands
+LARGE_SCORE = 20.0  # above it the row is moved, so that its exponentials can be read
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Working:
+    """A query's row, key by key: the sums that make the dots, and columns of numbers under their headings."""
+
+    sums: tuple[str, ...]
+    columns: Mapping[str, tuple[float, ...]]
 
 
 def arithmetic(steps: Any, cell: tuple[int, ...], array: str = "out") -> str:
-    """Return the sum that makes a cell of ``out``: each weight times its value; empty for other arrays.
+    """Return the sum that makes a cell of ``out``, without what it comes to: each weight times its value.
+
+    Of ``weights`` it is the division; empty where a cell is made in another way.
 
     >>> from riverhead.checking.rules.call import Call
     >>> from riverhead.checking.rules.pipeline import follow
     >>> steps = follow(Call({"q": np.zeros((1, 2)), "k": np.zeros((2, 2)), "v": np.array([[1.0], [4.0]])}))
     >>> print(arithmetic(steps, (0, 0)))
-    0.5·1 + 0.5·4 = 2.5
+    0.5·1 + 0.5·4
     """
-    if array != "out" or not hasattr(steps, "mixed"):
+    row = _Row.of(steps, cell, array)
+    if row is None:
         return ""
-    *leading, i, c = cell
-    *shape, _, _ = steps.out.shape
-    weights = np.broadcast_to(steps.mixed, (*shape, *steps.mixed.shape[-2:]))[tuple(leading)][i]
-    values = np.broadcast_to(steps.v, (*shape, *steps.v.shape[-2:]))[tuple(leading)][:, c]
-    terms = [f"{_number(w)}·{_factor(x)}" for w, x in zip(weights, values, strict=True) if w]
-    if not terms:
-        return "no key is visible: 0"
-    shown = terms if len(terms) <= MOST_TERMS else [*terms[:MOST_TERMS], f"… {len(terms)} terms"]
-    return f"{' + '.join(shown)} = {_number(steps.out[cell])}"
+    if array == "weights":
+        weight = row.scores[cell[-1]]
+        return f"{_power(weight, row.shift)} / {number(row.exps.sum())}" if row.exps.any() else ""
+    return sum_of((w, x) for w, x in zip(row.mixed, row.values, strict=True) if w)
 
 
-def _number(x: float) -> str:
-    return f"{x:.4g}".replace("-", "−")
+def working(steps: Any, cell: tuple[int, ...], array: str = "out") -> Working | None:
+    """Return the row of scores and weights that a cell of ``out`` or ``weights`` rests on; None for others.
+
+    >>> from riverhead.checking.rules.call import Call
+    >>> from riverhead.checking.rules.pipeline import follow
+    >>> call = Call({"q": np.array([[2.0, 0, 0, 1]]), "k": np.eye(4)[:2], "v": np.array([[1.0], [4.0]])})
+    >>> worked = working(follow(call), (0, 0))
+    >>> worked.sums
+    ('2·1 + 0·0 + 0·0 + 1·0', '2·0 + 0·1 + 0·0 + 1·0')
+    >>> for heading, column in worked.columns.items():
+    ...     print(heading, *map(number, column))
+    q·k 2 0
+    ÷ √4 1 0
+    e^score 2.718 1
+    weight 0.7311 0.2689
+    v[:, 0] 1 4
+    """
+    row = _Row.of(steps, cell, array)
+    if row is None or len(row.scores) > MOST_KEYS:
+        return None
+    sums = tuple(sum_of(zip(row.q, key, strict=True)) for key in row.k)
+    columns: dict[str, Sequence[float]] = {"q·k": row.dots}
+    columns[_scaled(steps)] = row.scaled
+    for heading, moved in (("capped", row.capped), ("with bias", row.biased), ("masked", row.scores)):
+        if not np.array_equal(moved, [*columns.values()][-1]):
+            columns[heading] = moved
+    columns[f"e^(score − {number(row.shift)})" if row.shift else "e^score"] = row.exps
+    columns["weight"] = row.mixed
+    if array == "out":
+        columns[f"v[:, {cell[-1]}]"] = row.values
+    return Working(sums, {heading: tuple(map(float, column)) for heading, column in columns.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What one cell of attention is made of: all arrays run over the keys but ``q``."""
+
+    q: Array  # (d_k,)
+    k: Array  # (T_k, d_k)
+    dots: Array
+    scaled: Array
+    capped: Array
+    biased: Array
+    scores: Array
+    shift: float
+    exps: Array
+    mixed: Array
+    values: Array
+
+    @classmethod
+    def of(cls, steps: Any, cell: tuple[int, ...], array: str) -> _Row | None:
+        """Return the row of a cell, None where it is not made as attention makes it."""
+        if array not in ("out", "weights") or not all(hasattr(steps, name) for name in NEEDED):
+            return None
+        *leading, i, c = cell
+        shape = np.asarray(steps.dots).shape
+        if len(shape) != len(cell):
+            return None
+
+        def at(x: Any, *last: int) -> Array:
+            x = np.asarray(x, float)
+            return np.broadcast_to(x, (*shape[:-2], *(last or x.shape[-2:])))[tuple(leading)]
+
+        named = {name: at(getattr(steps, step), *shape[-2:])[i] for name, step in ROWS.items()}
+        values = at(steps.v)[:, c] if array == "out" else named["mixed"]
+        shift = _shift(named["scores"])
+        row = cls(
+            **named, q=at(steps.q)[i], k=at(steps.k), values=values, shift=shift,
+            exps=np.exp(named["scores"] - shift),
+        )  # fmt: skip
+        return row if row.makes(float(np.asarray(getattr(steps, array))[cell]), array) else None
+
+    def makes(self, right: float, array: str) -> bool:
+        """Whether softmax and mixture give this number: sinks, projections and the like come from elsewhere."""
+        total = self.exps.sum()
+        weights = self.exps / total if total else self.exps
+        if not np.allclose(weights, self.mixed, rtol=1e-9, atol=1e-12):
+            return False
+        return array == "weights" or math.isclose(
+            float(np.sum(self.mixed[self.mixed != 0] * self.values[self.mixed != 0])), right,
+            rel_tol=1e-9, abs_tol=1e-12,
+        )  # fmt: skip
+
+
+ROWS = {
+    "dots": "dots", "scaled": "scores", "capped": "capped", "biased": "biased", "scores": "filled",
+    "mixed": "mixed",
+}  # fmt: skip
+NEEDED = ("q", "k", "v", "factor", "out", "weights", *ROWS.values())
+
+
+def _shift(scores: Array) -> float:
+    """What is taken off every score before the exponential: nothing where that can be read as it is."""
+    seen = scores[np.isfinite(scores)]
+    return float(seen.max()) if len(seen) and np.abs(seen).max() > LARGE_SCORE else 0.0
+
+
+def _scaled(steps: Any) -> str:
+    """The heading of the scaled scores: what is done to the dots."""
+    d_k, factor = np.asarray(steps.q).shape[-1], float(steps.factor)
+    return f"÷ √{d_k}" if math.isclose(factor, d_k**-0.5) else f"× {number(factor)}"
+
+
+def _power(score: float, shift: float) -> str:
+    return f"e^({number(score)} − {number(shift)})" if shift else f"e^{_factor(score)}"
+
+
+def sum_of(terms: Iterable[tuple[float, float]]) -> str:
+    """Return ``2·1 + 0·3``; of a long sum the first terms and how many there are."""
+    shown = [f"{_factor(a)}·{_factor(b)}" for a, b in terms]
+    if len(shown) > MOST_TERMS:
+        shown = [*shown[:MOST_TERMS], f"… {len(shown)} terms"]
+    return " + ".join(shown)
+
+
+def number(x: float) -> str:
+    """Return a number as it is shown: as it is where that is short, else rounded once to 4 digits.
+
+    >>> number(-0.25), number(2 / 3), number(float("nan"))
+    ('−0.25', '0.6667', 'NaN')
+    """
+    return min(plain(float(x)).text, significant(float(x), DIGITS).text, key=len)
 
 
 def _factor(x: float) -> str:
-    return f"({_number(x)})" if x < 0 else _number(x)
+    return f"({number(x)})" if x < 0 else number(x)

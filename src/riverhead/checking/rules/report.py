@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from riverhead.checking.rules.arithmetic import Working
 from riverhead.checking.rules.rule import Level, rules
 from riverhead.display import Displayable
 
@@ -19,10 +20,10 @@ __all__ = ["Agreed", "Failure", "NotOffered", "Report"]
 class Failure:
     """A rule that does not hold, with the first cell that shows it.
 
-    ``found`` and ``right`` are that cell's numbers (None where there is none to show), ``arithmetic`` how the
-    right one is made; ``mistake`` is the id of the way that gives exactly what was found, ``did`` its words;
-    both are empty where no known one does. ``detail`` says what is no number: an exception, a shape.
-    ``given`` is the call, as plain lists.
+    ``found`` and ``right`` are that cell's numbers (None where there is none to show), ``arithmetic`` the sum
+    that the right one is, ``working`` the row behind it; ``mistake`` is the id of the way that gives exactly
+    what was found, ``did`` its words; both are empty where no known one does. ``detail`` says what is no
+    number: an exception, a shape. ``given`` is the call, as plain lists.
     """
 
     rule: str
@@ -32,6 +33,7 @@ class Failure:
     found: float | None = None
     right: float | None = None
     arithmetic: str = ""
+    working: Working | None = None
     mistake: str = ""
     did: str = ""
     detail: str = ""

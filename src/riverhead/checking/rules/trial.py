@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from riverhead.checking.rules.arithmetic import arithmetic
+from riverhead.checking.rules.arithmetic import arithmetic, working
 from riverhead.checking.rules.call import Call, Outcome
 from riverhead.checking.rules.draw import Draw
 from riverhead.checking.rules.judge import differ, explain, tolerance
@@ -228,4 +228,5 @@ def cell_of(
         "found": float(found[cell]),
         "right": float(right[cell]),
         "arithmetic": arithmetic(steps, cell, array),
+        "working": working(steps, cell, array),
     }
