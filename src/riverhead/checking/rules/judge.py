@@ -13,7 +13,7 @@ from riverhead.checking.rules.call import Call, Outcome
 from riverhead.checking.rules.pipeline import ATTENTION, follow
 from riverhead.checking.rules.rule import Change, Choice
 
-__all__ = ["agree", "differ", "explain", "tolerance"]
+__all__ = ["agree", "differ", "dtype_of", "explain", "tolerance"]
 
 MOST = 2  # mistakes at once: three that explain a few numbers could be anything
 SLACK = 64  # roundings of numbers as large as any in the sum: another order, another form, an exponential
@@ -57,10 +57,10 @@ def agree(
     if outcome.trouble or right.shape != outcome.out.shape:
         return False
     loose = max((choice.loose for choice in choices), default=0.0)
-    return differ(outcome.out, right, tolerance(right, _dtype(outcome), loose)) is None
+    return differ(outcome.out, right, tolerance(right, dtype_of(outcome), loose)) is None
 
 
-def _dtype(outcome: Outcome) -> Any:
+def dtype_of(outcome: Outcome) -> Any:
     """The dtype that the result was computed in: its own, bfloat16 as coarse as it is."""
     name = str(outcome.facts.get("dtype", outcome.out.dtype))
     return np.dtype("float16") if name == "bfloat16" else np.dtype(name)
@@ -82,11 +82,9 @@ def explain(
 
 
 def _sets(known: Sequence[Choice], ways: Sequence[Choice]) -> Iterator[tuple[Choice, ...]]:
-    """Nothing, then one way, then two; no step is done in two ways."""
-    taken = {step for choice in known for step in choice.changes}
-    free = [way for way in ways if taken.isdisjoint(way.changes)]
+    """Nothing, then one way, then two; no step is done in two ways, but several things may be done after it."""
     for n in range(MOST + 1):
-        for some in combinations(free, n):
-            steps = [step for way in some for step in way.changes]
+        for some in combinations(ways, n):
+            steps = [step for way in (*known, *some) for step in way.changes if not step.endswith("+")]
             if len(steps) == len(set(steps)):
                 yield some

@@ -11,7 +11,7 @@ import numpy as np
 from riverhead.checking.rules.arithmetic import arithmetic, working
 from riverhead.checking.rules.call import Call, Outcome
 from riverhead.checking.rules.draw import Draw
-from riverhead.checking.rules.judge import differ, explain, tolerance
+from riverhead.checking.rules.judge import differ, dtype_of, explain, tolerance
 from riverhead.checking.rules.pipeline import ATTENTION, follow
 from riverhead.checking.rules.report import Agreed, Failure, NotOffered, Report
 from riverhead.checking.rules.rule import Change, Choice, Rule, rules
@@ -65,7 +65,7 @@ class Trial:
     not_offered: list[NotOffered] = field(default_factory=list)
     not_judged: list[NotOffered] = field(default_factory=list)
     noise: str = ""
-    lost: bool = False  # not even the plain result is understood: no later value can be judged
+    lost: str = ""  # the broken rule without which no later value can be judged
 
     def run(self, studies: Iterable[Study], tell: Callable[[int, int, str], None] = lambda *_: None) -> None:
         """Ask every study in turn; ``tell`` hears (number, of how many, name)."""
@@ -103,7 +103,7 @@ class Trial:
             lacks = [need for need in rule.needs if need not in self.subject.offers]
             broken = [id for id in rule.after if self.broke(id)]
             if self.lost and study.judge is None:
-                broken = broken or ["definition"]
+                broken = broken or [self.lost]
             if lacks:
                 self.not_offered.append(NotOffered(rule.id, f"takes no {', no '.join(lacks)}"))
             elif broken:
@@ -136,8 +136,9 @@ class Trial:
         self.passed += [id for id in ids if not self.said(id)]
 
     def fail(self, id: str, call: Call, **found: Any) -> None:
-        """Say that a rule is broken, once, with the call that shows it."""
+        """Say that a rule is broken, once, with the call that shows it; that it held before counts no more."""
         if not self.broke(id):
+            self.passed = [passed for passed in self.passed if passed != id]
             given = {name: x.tolist() for name, x in call.arrays.items() if x.size <= MOST_SHOWN}
             self.failed.append(Failure(id, rules()[id].level, given={**given, **call.options}, **found))
 
@@ -177,7 +178,8 @@ def by_value(trial: Trial, study: Study, observed: Observed) -> None:
         trial.fail(asked[0], call, **cell_of(trial, call, outcome))
         why = f"follows from {asked[0]}: what was found is wrong in a way that is not known"
         trial.not_judged += [NotOffered(id, why) for id in asked[1:]]
-        trial.lost = trial.lost or asked[0] == "definition"
+        if asked[0] == "definition":
+            trial.lost = trial.lost or "definition"
         return
     kept = {agreed.aspect: agreed for agreed in study.usual}
     before = tuple(trial.known)
@@ -215,11 +217,13 @@ def cell_of(
     """Return the first cell that differs from what is right by all that is known: what a `Failure` takes."""
     if outcome.trouble:
         return {"detail": outcome.trouble}
-    steps = follow(call, trial.known if known is None else known, trial.steps)
+    known = trial.known if known is None else known
+    steps = follow(call, known, trial.steps)
     right, found = np.asarray(getattr(steps, array)), outcome.arrays[array]
     if right.shape != found.shape:
         return {"detail": f"{array} has the shape {found.shape}, not {right.shape}"}
-    cell = differ(found, right, tolerance(right, found.dtype))
+    loose = max((choice.loose for choice in known), default=0.0)
+    cell = differ(found, right, tolerance(right, dtype_of(outcome), loose))
     if cell is None:
         return {}
     return {
