@@ -82,7 +82,7 @@ def explain(
 
 
 def _sets(known: Sequence[Choice], ways: Sequence[Choice]) -> Iterator[tuple[Choice, ...]]:
-    """Nothing, then one way, then two; no step is done in two ways, but several things may be done after it."""
+    """Nothing, then one way, then two; no step is done in two ways, but much may be done after it."""
     for n in range(MOST + 1):
         for some in combinations(ways, n):
             steps = [step for way in (*known, *some) for step in way.changes if not step.endswith("+")]

@@ -39,8 +39,9 @@ class Rule:
 class Choice:
     """One way to do a step otherwise: a mistake, or what may be agreed upon.
 
-    ``changes`` replace steps of the pipeline. ``agreed`` is (aspect, name) of a convention, as in
-    ("mask", "drop"): it is reported, and wrong only where another was asked for. ``loose`` is the relative
+    ``changes`` replace steps of the pipeline; one named ``weights+`` comes after that step and changes what
+    it came to, and several of those may follow each other. ``agreed`` is (aspect, name) of a convention, as
+    in ("mask", "drop"): it is reported, and wrong only where another was asked for. ``loose`` is the relative
     error that the way itself brings, as rounding to float16 does.
     """
 
