@@ -1,0 +1,284 @@
+"""Attention in NumPy with one mistake each: in what it is given, in its numbers, in how it behaves."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from implementations.tables import Table
+from implementations.wrong_numpy import everyone, masked_softmax, mixed, softmax, up_to_oneself
+
+WRONG = Table()
+
+
+def scaled(q: Any, k: Any) -> Any:
+    return q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
+
+
+# Several at once
+
+
+@WRONG.of("samples-mixed")
+def samples_mixed(q, k, v):
+    if q.ndim == 2:
+        return softmax(scaled(q, k)) @ v
+    rows, keys, values = (np.concatenate(x, axis=-2) for x in (q, k, v))  # (…, B·T, d)
+    out = softmax(scaled(rows, keys)) @ values
+    return np.stack(np.split(out, len(q), axis=-2))
+
+
+@WRONG.of("first-sample-only")
+def first_sample_only(q, k, v):
+    weights = softmax(scaled(q, k))
+    return weights[:1] @ v if q.ndim > 2 else weights @ v
+
+
+@WRONG.of("scale-by-d_model")
+def scale_by_d_model(q, k, v):
+    d_model = q.shape[-1] * (q.shape[-3] if q.ndim > 2 else 1)
+    return softmax(q @ k.swapaxes(-1, -2) / math.sqrt(d_model)) @ v
+
+
+@WRONG.of("kv-tiled")
+def kv_tiled(q, k, v):
+    if q.ndim > 2:
+        times = q.shape[-3] // k.shape[-3]
+        k = np.concatenate([k] * times, axis=-3)
+        v = np.concatenate([v] * times, axis=-3)
+    return softmax(scaled(q, k)) @ v
+
+
+@WRONG.of("kv-first-only")
+def kv_first_only(q, k, v):
+    if q.ndim > 2 and k.shape[-3] != q.shape[-3]:
+        k, v = k[..., :1, :, :], v[..., :1, :, :]
+    return softmax(scaled(q, k)) @ v
+
+
+# What is given beside
+
+
+@WRONG.of("scale-ignored")
+def scale_ignored(q, k, v, scale=None):
+    return softmax(scaled(q, k)) @ v
+
+
+@WRONG.of("scale-given-twice")
+def scale_given_twice(q, k, v, scale=1.0):
+    return softmax(scaled(q, k) * scale) @ v
+
+
+@WRONG.of("scale-divides")
+def scale_divides(q, k, v, scale=None):
+    if scale is None:
+        scale = math.sqrt(q.shape[-1])
+    return softmax(q @ k.swapaxes(-1, -2) / scale) @ v
+
+
+@WRONG.of("softcap-ignored")
+def softcap_ignored(q, k, v, softcap=None):
+    return softmax(scaled(q, k)) @ v
+
+
+@WRONG.of("softcap-without-back")
+def softcap_without_back(q, k, v, softcap=None):
+    scores = scaled(q, k)
+    if softcap is not None:
+        scores = np.tanh(scores / softcap)
+    return softmax(scores) @ v
+
+
+@WRONG.of("softcap-clips")
+def softcap_clips(q, k, v, softcap=None):
+    scores = scaled(q, k)
+    if softcap is not None:
+        scores = np.clip(scores, -softcap, softcap)
+    return softmax(scores) @ v
+
+
+@WRONG.of("softcap-before-scale")
+def softcap_before_scale(q, k, v, softcap=None):
+    dots = q @ k.swapaxes(-1, -2)
+    if softcap is not None:
+        dots = softcap * np.tanh(dots / softcap)
+    return softmax(dots / math.sqrt(q.shape[-1])) @ v
+
+
+@WRONG.of("softcap-after-mask")
+def softcap_after_mask(q, k, v, mask=None, softcap=None):
+    scores = scaled(q, k)
+    if softcap is None:
+        return mixed(masked_softmax(scores, everyone(q, k) if mask is None else mask), v)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf)
+    return mixed(softmax(softcap * np.tanh(scores / softcap)), v)
+
+
+@WRONG.of("bias-ignored")
+def bias_ignored(q, k, v, bias=None):
+    return softmax(scaled(q, k)) @ v
+
+
+@WRONG.of("bias-scaled")
+def bias_scaled(q, k, v, bias=0.0):
+    scores = (q @ k.swapaxes(-1, -2) + bias) / math.sqrt(q.shape[-1])
+    return softmax(scores) @ v
+
+
+@WRONG.of("bias-multiplied")
+def bias_multiplied(q, k, v, bias=None):
+    scores = scaled(q, k)
+    if bias is not None:
+        scores = scores * bias
+    return softmax(scores) @ v
+
+
+@WRONG.of("bias-subtracted")
+def bias_subtracted(q, k, v, bias=0.0):
+    return softmax(scaled(q, k) - bias) @ v
+
+
+@WRONG.of("bias-after-softmax")
+def bias_after_softmax(q, k, v, bias=0.0):
+    return (softmax(scaled(q, k)) + bias) @ v
+
+
+def with_sink(scores: Any, sinks: Any) -> Any:
+    """The scores, and one more column for the sink of each head."""
+    column = np.broadcast_to(np.reshape(sinks, (-1, 1, 1)), (*scores.shape[:-1], 1))
+    return np.concatenate([scores, column.astype(scores.dtype)], axis=-1)
+
+
+@WRONG.of("sinks-ignored")
+def sinks_ignored(q, k, v, sinks=None):
+    return softmax(scaled(q, k)) @ v
+
+
+@WRONG.of("sinks-in-numerator")
+def sinks_in_numerator(q, k, v, sinks=None):
+    scores = scaled(q, k)
+    if sinks is None:
+        return softmax(scores) @ v
+    scores = scores + np.reshape(sinks, (-1, 1, 1))
+    return softmax(scores) @ v
+
+
+@WRONG.of("sinks-renormalised")
+def sinks_renormalised(q, k, v, sinks=None):
+    scores = scaled(q, k)
+    if sinks is None:
+        return softmax(scores) @ v
+    weights = softmax(with_sink(scores, sinks))[..., :-1]
+    return weights / weights.sum(-1, keepdims=True) @ v
+
+
+# Numbers
+
+
+@WRONG.of("no-maximum")
+def no_maximum(q, k, v):
+    e = np.exp(scaled(q, k))
+    return e / e.sum(-1, keepdims=True) @ v
+
+
+@WRONG.of("float16-sums")
+def float16_sums(q, k, v):
+    weights = softmax(scaled(q, k))
+    total = np.zeros((*weights.shape[:-1], v.shape[-1]), v.dtype)
+    for j in range(v.shape[-2]):
+        total = total + weights[..., j : j + 1] * v[..., j : j + 1, :]
+    return total
+
+
+@WRONG.of("computed-in-float16")
+def computed_in_float16(q, k, v):
+    half = (x.astype(np.float16) for x in (q, k, v))
+    out = (lambda q, k, v: softmax(scaled(q, k)) @ v)(*half)
+    return out.astype(q.dtype)
+
+
+@WRONG.of("dtype-widened")
+def dtype_widened(q, k, v):
+    return softmax(q @ k.swapaxes(-1, -2) / np.sqrt(np.float64(q.shape[-1]))) @ v
+
+
+@WRONG.of("dtype-narrowed")
+def dtype_narrowed(q, k, v):
+    return softmax(scaled(q, k).astype(np.float32)) @ v.astype(np.float32)
+
+
+# Conduct
+
+
+@WRONG.of("inputs-changed")
+def inputs_changed(q, k, v):
+    q *= q.shape[-1] ** -0.5
+    return softmax(q @ k.swapaxes(-1, -2)) @ v
+
+
+@WRONG.of("mask-changed")
+def mask_changed(q, k, v, mask=None, causal=False):
+    seen = everyone(q, k) if mask is None else mask
+    if causal:
+        seen &= up_to_oneself(q, k)
+    return mixed(masked_softmax(scaled(q, k), seen), v)
+
+
+@WRONG.of("strides-ignored")
+def strides_ignored(q, k, v):
+    q, k, v = (x.ravel(order="K").reshape(x.shape) for x in (q, k, v))
+    return softmax(scaled(q, k)) @ v
+
+
+@WRONG.of("dropout-always")
+def dropout_always(q, k, v):
+    weights = softmax(scaled(q, k))
+    kept = np.random.default_rng().random(weights.shape) > 0.1
+    return weights * kept / 0.9 @ v
+
+
+@WRONG.of("weights-before-mask")
+def weights_before_mask(q, k, v, mask=None):
+    scores = scaled(q, k)
+    seen = everyone(q, k) if mask is None else mask
+    return mixed(masked_softmax(scores, seen), v), softmax(scores)
+
+
+@WRONG.of("weights-averaged")
+def weights_averaged(q, k, v):
+    weights = softmax(scaled(q, k))
+    return weights @ v, weights.mean(axis=-3) if weights.ndim > 2 else weights
+
+
+@WRONG.of("weights-are-scores")
+def weights_are_scores(q, k, v):
+    scores = scaled(q, k)
+    return softmax(scores) @ v, scores
+
+
+# Blocks
+
+
+@WRONG.of("last-block-dropped")
+def last_block_dropped(q, k, v, block=16):
+    T_k = k.shape[-2] // block * block or k.shape[-2]
+    return softmax(scaled(q, k[..., :T_k, :])) @ v[..., :T_k, :]
+
+
+@WRONG.of("blocks-not-rescaled")
+def blocks_not_rescaled(q, k, v, block=16):
+    total, out = 0.0, 0.0
+    for j in range(0, k.shape[-2], block):
+        scores = scaled(q, k[..., j : j + block, :])
+        e = np.exp(scores - scores.max(-1, keepdims=True))
+        total, out = total + e.sum(-1, keepdims=True), out + e @ v[..., j : j + block, :]
+    return out / total
+
+
+@WRONG.of("blocks-averaged")
+def blocks_averaged(q, k, v, block=16):
+    starts = range(0, k.shape[-2], block)
+    parts = [(k[..., j : j + block, :], v[..., j : j + block, :]) for j in starts]
+    return sum(softmax(scaled(q, keys)) @ values for keys, values in parts) / len(parts)
