@@ -22,7 +22,8 @@ Change: TypeAlias = Callable[[Any], Any]  # a step of the pipeline, worked out o
 class Rule:
     """What holds of every right implementation (``must``), of a good one (``should``), or is agreed upon.
 
-    ``cases`` names the study whose calls show it; ``needs`` is what a function must offer to be asked.
+    ``cases`` names the study whose calls show it; ``needs`` is what a function must offer to be asked,
+    ``mask|key_mask`` one of the two.
     ``after`` names a rule: where that one is broken, this one says nothing new and is not judged.
     """
 

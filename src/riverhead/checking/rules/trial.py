@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -81,7 +81,9 @@ class Trial:
         calls = study.calls(self)
         if not calls:
             return
-        observed = [(call, self._call(call)) for call in calls]
+        if "always_causal" in self.subject.offers:
+            calls = [replace(call, options={**call.options, "causal": True}) for call in calls]
+        observed = [(call, self.ask(call)) for call in calls]
         ended = [(call, outcome) for call, outcome in observed if outcome.ended]
         raised = [(call, outcome) for call, outcome in observed if outcome.error]
         if ended:
@@ -91,7 +93,8 @@ class Trial:
         else:
             (study.judge or by_value)(self, study, observed)
 
-    def _call(self, call: Call) -> Outcome:
+    def ask(self, call: Call) -> Outcome:
+        """Run the function once more; what it prints is kept."""
         outcome = self.subject.call(call)
         self.noise = self.noise or outcome.noise
         return outcome
@@ -100,12 +103,13 @@ class Trial:
         """The rules of a study that this function can be asked; the others are not offered."""
         asked = []
         for rule in self.rules_of(study):
-            lacks = [need for need in rule.needs if need not in self.subject.offers]
+            lacks = [need for need in rule.needs if self.subject.offers.isdisjoint(need.split("|"))]
             broken = [id for id in rule.after if self.broke(id)]
             if self.lost and study.judge is None:
                 broken = broken or [self.lost]
             if lacks:
-                self.not_offered.append(NotOffered(rule.id, f"takes no {', no '.join(lacks)}"))
+                why = f"takes no {', no '.join(lacks)}".replace("|", " or ")
+                self.not_offered.append(NotOffered(rule.id, why))
             elif broken:
                 self.not_judged.append(NotOffered(rule.id, f"follows from {', '.join(broken)}"))
             else:
