@@ -1,17 +1,21 @@
-"""Check what others say about attention: `claims` of a text, each a `Claim`."""
+"""Check what others say about attention, `claims`, and what their code does, `implementation`."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from riverhead.checking.claims import Claim, claims
+    from riverhead.checking.rules import Limits, Report, implementation
 
 _ROOMS = {  # public name: the room it lives in, opened on first use so that the import stays light
     "Claim": "checking.claims",
+    "Limits": "checking.rules",
+    "Report": "checking.rules",
     "claims": "checking.claims",
+    "implementation": "checking.rules",
 }
 
-__all__ = ["Claim", "claims"]
+__all__ = ["Claim", "Limits", "Report", "claims", "implementation"]
 
 
 def __getattr__(name: str) -> Any:

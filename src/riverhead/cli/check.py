@@ -10,6 +10,7 @@ __all__ = ["check"]
 
 VERBS = {
     "article": ("riverhead.cli.check_article", "Every number of an article, a notebook, a chat answer."),
+    "code": ("riverhead.cli.check_code", "An attention function, against the rules of attention."),
 }
 
 EXAMPLES = """\b
@@ -17,9 +18,10 @@ Examples:
   riverhead check article README.md docs/*.md
   riverhead check article notes.ipynb --all
   pbpaste | riverhead check article -
+  riverhead check code mine.py:attention
 """
 
 
 @click.command(cls=Verbs, verbs=VERBS, epilog=EXAMPLES)
 def check() -> None:
-    """Check what others say about attention, number by number."""
+    """Check what others say about attention, number by number; and what their code does."""

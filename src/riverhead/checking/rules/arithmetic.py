@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riverhead.numbers import plain, significant
+from riverhead.numbers import Number, plain, significant
 
-__all__ = ["Working", "arithmetic", "number", "working"]
+__all__ = ["Working", "apart", "arithmetic", "number", "shown", "working"]
 
 MOST_TERMS = 8  # of a sum, as on a line
 MOST_KEYS = 16  # of a row that is worked out in full
-DIGITS = 4  # significant, of a number that is not short as it stands
+SHORT = 8  # characters of a number that is shown as it stands: −1.15625
+DIGITS = 4  # significant, of any other
+MOST_DIGITS = 17  # that a float64 has
 LARGE_SCORE = 20.0  # above it the row is moved, so that its exponentials can be read
 
 Array = NDArray[np.float64]
@@ -123,7 +125,7 @@ class _Row:
         return row if row.makes(float(np.asarray(getattr(steps, array))[cell]), array) else None
 
     def makes(self, right: float, array: str) -> bool:
-        """Whether softmax and mixture give this number: sinks, projections and the like come from elsewhere."""
+        """Whether softmax and mixture give this number: with sinks or projections they do not."""
         total = self.exps.sum()
         weights = self.exps / total if total else self.exps
         if not np.allclose(weights, self.mixed, rtol=1e-9, atol=1e-12):
@@ -138,7 +140,7 @@ ROWS = {
     "dots": "dots", "scaled": "scores", "capped": "capped", "biased": "biased", "scores": "filled",
     "mixed": "mixed",
 }  # fmt: skip
-NEEDED = ("q", "k", "v", "factor", "out", "weights", *ROWS.values())
+NEEDED = ("q", "k", "v", "scaled_by", "out", "weights", *ROWS.values())
 
 
 def _shift(scores: Array) -> float:
@@ -149,7 +151,7 @@ def _shift(scores: Array) -> float:
 
 def _scaled(steps: Any) -> str:
     """The heading of the scaled scores: what is done to the dots."""
-    d_k, factor = np.asarray(steps.q).shape[-1], float(steps.factor)
+    d_k, factor = np.asarray(steps.q).shape[-1], float(steps.scaled_by)
     return f"÷ √{d_k}" if math.isclose(factor, d_k**-0.5) else f"× {number(factor)}"
 
 
@@ -165,13 +167,32 @@ def sum_of(terms: Iterable[tuple[float, float]]) -> str:
     return " + ".join(shown)
 
 
-def number(x: float) -> str:
-    """Return a number as it is shown: as it is where that is short, else rounded once to 4 digits.
+def shown(x: float, digits: int = DIGITS) -> Number:
+    """Return a number as it is shown: as it is where that is short, else rounded once to ``digits``.
 
-    >>> number(-0.25), number(2 / 3), number(float("nan"))
-    ('−0.25', '0.6667', 'NaN')
+    >>> [shown(x).text for x in (-0.25, 2.3125, 2 / 3, float("nan"))]
+    ['−0.25', '2.3125', '0.6667', 'NaN']
     """
-    return min(plain(float(x)).text, significant(float(x), DIGITS).text, key=len)
+    whole = plain(float(x))
+    return whole if len(whole.text) <= SHORT else significant(float(x), digits)
+
+
+def number(x: float) -> str:
+    """Return the text of a number."""
+    return shown(x).text
+
+
+def apart(a: float, b: float) -> tuple[Number, Number]:
+    """Return two numbers with as many digits as tell them apart.
+
+    >>> [x.text for x in apart(0.27441, 0.274427)]
+    ['0.27441', '0.274427']
+    """
+    for digits in range(DIGITS, MOST_DIGITS):
+        pair = shown(a, digits), shown(b, digits)
+        if pair[0].text != pair[1].text:
+            return pair
+    return plain(float(a)), plain(float(b))
 
 
 def _factor(x: float) -> str:

@@ -83,8 +83,8 @@ class Report(Displayable):
 
     @property
     def ok(self) -> bool:
-        """Whether every rule that must hold does."""
-        return not any(failure.level == "must" for failure in self.failed)
+        """Whether every rule that must hold does, and every convention that was asked for."""
+        return all(failure.level == "should" for failure in self.failed)
 
     @property
     def mistakes(self) -> tuple[str, ...]:
@@ -112,5 +112,6 @@ class Report(Displayable):
     def scene(self) -> Scene:
         """Return the report as a scene."""
         from riverhead.checking.rules.reports.scene import scene
+        from riverhead.checking.rules.reports.standing import Standing
 
-        return scene(self)
+        return scene(Standing(self))
