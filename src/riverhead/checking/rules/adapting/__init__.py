@@ -1,1 +1,29 @@
 """How somebody's function is called: its parameters by their names, its arrays, its layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from riverhead.checking.rules.adapting.probing import attention_adapter
+from riverhead.checking.rules.adapting.roles import roles_of
+from riverhead.checking.rules.adapting.signature import Asked, name_of, signature_of
+from riverhead.checking.rules.running.subject import Adapter
+from riverhead.errors import InputError
+
+__all__ = ["Asked", "adapt"]
+
+
+def adapt(thing: Any, asked: Asked | None = None) -> Adapter:
+    """Return how a function, a module or a class is called.
+
+    Raises `InputError` where it cannot be called, or where it is not known what it is.
+
+    >>> import numpy as np
+    >>> adapt(lambda q, k, v: np.exp(q @ k.T) @ v).notes
+    ('NumPy arrays of float64', 'q, k, v by position: q, k, v', 'layout (T, d)')
+    """
+    asked = asked or Asked()
+    if not callable(thing):
+        raise InputError(f"{name_of(thing)} cannot be called; a function, a module or a class is checked")
+    name, signature = name_of(thing), signature_of(thing)
+    return attention_adapter(thing, name, roles_of(name, signature, asked), asked)
