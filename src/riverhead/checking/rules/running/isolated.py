@@ -29,7 +29,7 @@ class Isolated:
     ``load()`` runs in the child alone. After a hang or a crash the next call gets a new child; after three in
     a row it is not asked again. `InputError` on entering where it cannot be loaded, or called.
 
-    >>> from riverhead.checking.rules.adapting import Asked
+    >>> from riverhead.checking.rules.adapting.signature import Asked
     >>> import numpy as np
     >>> def attention(q, k, v):
     ...     raise SystemExit(7)

@@ -9,12 +9,10 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-import riverhead
-
 __all__ = ["described", "place_in"]
 
 MOST_LETTERS = 800
-OURS = str(Path(riverhead.__file__).parent) + os.sep
+OURS = str(Path(__file__).parents[3]) + os.sep  # riverhead
 PYTHONS = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib"))
 PACKAGES = ("site-packages", "dist-packages")
 DUMPED = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)')  # as faulthandler writes it

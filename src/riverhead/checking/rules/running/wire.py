@@ -22,7 +22,7 @@ MOST_HEADER = 2**20  # bytes
 MOST_NUMBERS = 2**28  # bytes of all arrays of a frame
 MOST_AXES = 8
 MOST_LETTERS = 1000  # of what a function raised
-DTYPES = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
+DTYPES = frozenset(np.dtype(code).name for code in "?bhiqBHIQefd")  # real numbers, up to float64
 
 Frame = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
