@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from riverhead.checking.rules import Report, implementation
+
 __all__ = ["Implementation", "Table"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -13,15 +15,21 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Implementation:
-    """A function, or a class to be made; ``expect`` is asked for where a mistake is one only by agreement.
+    """A function, or a class and what it is made with; ``weak`` are the rules it truly breaks, and why.
 
-    ``weak`` are the rules of level "should" that it truly breaks beside, each with the reason.
+    ``expect`` is asked for where a mistake is one only by agreement.
     """
 
     thing: Callable[..., Any]
     kind: str = "attention"
     expect: Mapping[str, str] = field(default_factory=dict)
     weak: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def report(self, **how: Any) -> Report:
+        """What the rules say of it, run in this very process."""
+        about = {"kind": self.kind, "expect": self.expect, "arguments": self.arguments}
+        return implementation(self.thing, isolated=False, **about, **how)
 
 
 class Table(dict[str, Implementation]):
