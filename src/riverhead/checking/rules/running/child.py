@@ -49,15 +49,13 @@ def serve(line: socket.socket, noise: int, load: Callable[[], Any], asked: Asked
     adapter = _adapter(load, asked, limits)
     if isinstance(adapter, str):
         return answer(packed({"refused": adapter}))
-    answer(
-        packed({name: getattr(adapter, name) for name in ("name", "kind")}
-               | {name: sorted(getattr(adapter, name)) for name in ("offers", "notes")})
-    )  # fmt: skip
+    says = {"name": adapter.name, "kind": adapter.kind, "notes": list(adapter.notes)}
+    answer(packed({**says, "offers": sorted(adapter.offers)}))
     with suppress(EOFError):
         while True:
             call = call_of(received(lambda n: _taken(line, n)))
             signal.setitimer(signal.ITIMER_REAL, 2 * limits.seconds)  # should the parent be gone by then
-            answer(of_outcome(_outcome(adapter, call, limits)))
+            answer(_answer(adapter, call, limits))
             signal.setitimer(signal.ITIMER_REAL, 0)
 
 
@@ -108,17 +106,19 @@ def _one_thread() -> None:
             torch.set_num_threads(1)
 
 
-def _outcome(adapter: Adapter, call: Call, limits: Limits) -> Outcome:
+def _answer(adapter: Adapter, call: Call, limits: Limits) -> bytes:
     try:
         with np.errstate(all="ignore"):
-            return adapter.run(call)
+            return of_outcome(adapter.run(call))
     except SystemExit as left:
-        return Outcome(ended=exited(left.code if isinstance(left.code, int) else int(left.code is not None)))
+        status = left.code if isinstance(left.code, int) else int(left.code is not None)
+        return of_outcome(Outcome(ended=exited(status)))
     except BaseException as raised:  # noqa: BLE001 - it is somebody's code
         said = described(raised)
         if isinstance(raised, MemoryError) or NO_MEMORY in said:
-            return Outcome(ended=f"ran out of memory; it may take {bytes_said(limits.bytes)}: {said}")
-        return Outcome(error=said)
+            said = f"ran out of memory; it may take {bytes_said(limits.bytes)}: {said}"
+            return of_outcome(Outcome(ended=said))
+        return of_outcome(Outcome(error=said))
 
 
 def _taken(line: socket.socket, n: int) -> bytearray:

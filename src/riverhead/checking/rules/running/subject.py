@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from riverhead.checking.rules.call import Call, Outcome
+from riverhead.checking.rules.running.raised import described
 
 __all__ = ["Adapter", "Direct"]
 
@@ -38,12 +39,3 @@ class Direct:
                 return self._adapter.run(call)
         except Exception as raised:  # noqa: BLE001 - it is somebody's code
             return Outcome(error=described(raised))
-
-
-def described(raised: BaseException) -> str:
-    """An exception in a line.
-
-    >>> described(ValueError("no"))
-    'ValueError: no'
-    """
-    return f"{type(raised).__name__}: {raised}"[:1000]
