@@ -1,4 +1,4 @@
-"""Attention in NumPy with one mistake each: in the equation, in the mask, in who may see whom."""
+"""Attention in NumPy with one mistake each: in the equation, in how samples and heads are kept apart."""
 
 from __future__ import annotations
 
@@ -176,208 +176,140 @@ def scores_transposed(q, k, v):
     return softmax(scores) @ v
 
 
-# The mask
+# Several at once: (B, T, d), (B, H, T, d)
 
 
-@WRONG.of("mask-ignored")
-def mask_ignored(q, k, v, mask=None):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    if mask is not None:
-        np.where(mask, scores, -np.inf)
+def scaled(q: Any, k: Any) -> Any:
+    return q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
+
+
+def attend(q: Any, k: Any, v: Any) -> Any:
+    return softmax(scaled(q, k)) @ v
+
+
+@WRONG.of("samples-see-each-other")
+def samples_see_each_other(q, k, v):
+    if q.ndim == 2:
+        return attend(q, k, v)
+    rows, keys, values = (np.concatenate(x, axis=-2) for x in (q, k, v))  # (…, B·T, d)
+    return np.stack(np.split(attend(rows, keys, values), len(q), axis=-2))
+
+
+@WRONG.of("batch-read-as-time")
+def batch_read_as_time(q, k, v):
+    if q.ndim == 2:
+        return attend(q, k, v)
+    q, k, v = (np.swapaxes(x, 0, -2) for x in (q, k, v))  # (B, T, d) was not meant
+    return np.swapaxes(attend(q, k, v), 0, -2)
+
+
+@WRONG.of("samples-scrambled")
+def samples_scrambled(q, k, v):
+    if q.ndim != 3:
+        return attend(q, k, v)
+    q, k, v = (x.reshape(x.shape[1], x.shape[0], -1).swapaxes(0, 1) for x in (q, k, v))
+    out = attend(q, k, v)
+    return out.swapaxes(0, 1).reshape(out.shape)
+
+
+@WRONG.of("softmax-over-batch")
+def softmax_over_batch(q, k, v):
+    return softmax(scaled(q, k), axis=0 if q.ndim > 2 else -1) @ v
+
+
+@WRONG.of("scores-summed-over-batch")
+def scores_summed_over_batch(q, k, v):
+    if q.ndim != 3:
+        return attend(q, k, v)
+    scores = np.einsum("bqd,bkd->qk", q, k) / math.sqrt(q.shape[-1])
     return softmax(scores) @ v
 
 
-@WRONG.of("mask-inverted", expect={"mask": "keep"})
-def mask_inverted(q, k, v, mask=None):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    seen = everyone(q, k) if mask is None else mask == 0
-    return mixed(masked_softmax(scores, seen), v)
+@WRONG.of("first-sample-only")
+def first_sample_only(q, k, v):
+    weights = softmax(scaled(q, k))
+    return weights[:1] @ v if q.ndim > 2 else weights @ v
 
 
-@WRONG.of("mask-added")
-def mask_added(q, k, v, mask=None):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    if mask is not None:
-        scores = scores + mask.astype(scores.dtype)
-    return softmax(scores) @ v
+@WRONG.of("first-sample-keys")
+def first_sample_keys(q, k, v):
+    return attend(q, k[:1], v[:1]) if q.ndim > 2 else attend(q, k, v)
 
 
-@WRONG.of("mask-multiplied")
-def mask_multiplied(q, k, v, mask=None):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    if mask is not None:
-        scores = scores * mask
-    return softmax(scores) @ v
+@WRONG.of("scale-by-d_model")
+def scale_by_d_model(q, k, v):
+    d_model = q.shape[-1] * (q.shape[1] if q.ndim == 4 else 1)
+    return softmax(q @ k.swapaxes(-1, -2) / math.sqrt(d_model)) @ v
 
 
-@WRONG.of("mask-after-softmax")
-def mask_after_softmax(q, k, v, mask=None):
-    weights = softmax(q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1]))
-    if mask is not None:
-        weights = np.where(mask, weights, 0)
-    return mixed(weights, v)
+@WRONG.of("scale-by-n_heads")
+def scale_by_n_heads(q, k, v):
+    if q.ndim < 4:
+        return attend(q, k, v)
+    return softmax(q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[1])) @ v
 
 
-@WRONG.of("mask-transposed")
-def mask_transposed(q, k, v, mask=None):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    seen = everyone(q, k) if mask is None else mask.swapaxes(-1, -2)
-    return mixed(masked_softmax(scores, seen), v)
+@WRONG.of("heads-see-each-other")
+def heads_see_each_other(q, k, v):
+    if q.ndim < 4:
+        return attend(q, k, v)
+    q, k, v = (np.swapaxes(x, 1, 2) for x in (q, k, v))  # (B, T, H, d) is not turned back
+    return np.swapaxes(attend(q, k, v), 1, 2)
 
 
-@WRONG.of("mask-on-values")
-def mask_on_values(q, k, v, mask=None):
-    weights = softmax(q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1]))
-    if mask is not None:
-        v = np.where(mask.any(-2)[..., None], v, 0)
-    return weights @ v
+@WRONG.of("heads-averaged")
+def heads_averaged(q, k, v):
+    weights = softmax(scaled(q, k))
+    return (weights.mean(1, keepdims=True) if q.ndim == 4 else weights) @ v
 
 
-@WRONG.of("fill-too-weak")
-def fill_too_weak(q, k, v, mask=None):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    if mask is not None:
-        scores = np.where(mask, scores, -1e-9)
-    return mixed(softmax(scores), v)
+@WRONG.of("heads-share-scores")
+def heads_share_scores(q, k, v):
+    if q.ndim < 4:
+        return attend(q, k, v)
+    scores = np.einsum("bhqd,bhkd->bqk", q, k) / math.sqrt(q.shape[-1])
+    return softmax(scores)[:, None] @ v
 
 
-@WRONG.of("fill-overflow")
-def fill_overflow(q, k, v, mask=None):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    if mask is not None:
-        scores = scores + (1 - mask.astype(scores.dtype)) * scores.dtype.type(-1e9)
-    return softmax(scores) @ v
+@WRONG.of("heads-read-first")
+def heads_read_first(q, k, v):
+    out = attend(q, k, v)
+    return np.repeat(out[:, :1], q.shape[1], axis=1) if q.ndim == 4 else out
 
 
-@WRONG.of("empty-nan")
-def empty_nan(q, k, v, mask=None):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    if mask is not None:
-        scores = np.where(mask, scores, -np.inf)
-    return mixed(softmax(scores), v)
+@WRONG.of("kv-first-only")
+def kv_first_only(q, k, v):
+    return attend(q, k[:, :1], v[:, :1]) if q.ndim == 4 else attend(q, k, v)
 
 
-@WRONG.of("empty-mean", expect={"empty-row": "zeros"})
-def empty_mean(q, k, v, mask=None):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    if mask is not None:
-        scores = np.where(mask, scores, np.finfo(scores.dtype).min)
-    return mixed(softmax(scores), v)
+@WRONG.of("batch-heads-mixed")
+def batch_heads_mixed(q, k, v):
+    if q.ndim < 4:
+        return attend(q, k, v)
+    B, H, T, _ = q.shape
+    out = attend(*(x.reshape(B * H, *x.shape[2:]) for x in (q, k, v)))
+    return out.reshape(H, B, T, -1).swapaxes(0, 1)
 
 
-@WRONG.of("hidden-nan")
-def hidden_nan(q, k, v, mask=None):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    seen = everyone(q, k) if mask is None else mask
-    return masked_softmax(scores, seen) @ v
+@WRONG.of("kv-heads-tiled")
+def kv_heads_tiled(q, k, v):
+    if q.ndim < 4:
+        return attend(q, k, v)
+    times = q.shape[1] // k.shape[1]
+    return attend(q, np.tile(k, (1, times, 1, 1)), np.tile(v, (1, times, 1, 1)))
 
 
-@WRONG.of("key-mask-on-queries")
-def key_mask_on_queries(q, k, v, key_mask=None):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    seen = everyone(q, k)
-    if key_mask is not None:
-        seen = seen & key_mask[:, :, None] if scores.ndim == 3 else seen & key_mask[:, None, :, None]
-    return mixed(masked_softmax(scores, seen), v)
-
-
-# Who sees whom
-
-
-@WRONG.of("causal-ignored")
-def causal_ignored(q, k, v, causal=False):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    return softmax(scores) @ v
-
-
-@WRONG.of("causal-hides-oneself")
-def causal_hides_oneself(q, k, v, causal=False):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    seen = up_to_oneself(q, k, ahead=-1) if causal else everyone(q, k)
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("causal-sees-ahead")
-def causal_sees_ahead(q, k, v, causal=False):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    seen = up_to_oneself(q, k, ahead=1) if causal else everyone(q, k)
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("causal-reversed")
-def causal_reversed(q, k, v, causal=False):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    T_q, T_k = scores.shape[-2:]
-    seen = np.triu(np.ones((T_q, T_k), bool), T_k - T_q) if causal else everyone(q, k)
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("causal-start", expect={"causal": "end"})
-def causal_start(q, k, v, causal=False):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    seen = np.tril(everyone(q, k)) if causal else everyone(q, k)
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("causal-drops-mask")
-def causal_drops_mask(q, k, v, mask=None, causal=False):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    seen = everyone(q, k) if mask is None else mask
-    if causal:
-        seen = up_to_oneself(q, k)
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("causal-after-softmax")
-def causal_after_softmax(q, k, v, causal=False):
-    weights = softmax(q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1]))
-    if causal:
-        weights = np.where(up_to_oneself(q, k), weights, 0)
-    return mixed(weights, v)
-
-
-@WRONG.of("window-one-more")
-def window_one_more(q, k, v, causal=False, window=None):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
+@WRONG.of("kv-along-time")
+def kv_along_time(q, k, v, causal=False):
+    if q.ndim == 4 and k.shape[1] != q.shape[1]:
+        times = q.shape[1] // k.shape[1]
+        k, v = (np.repeat(x, times, axis=2).reshape(x.shape[0], -1, *x.shape[2:]) for x in (k, v))
     seen = up_to_oneself(q, k) if causal else everyone(q, k)
-    if window is not None:
-        seen = seen & ~up_to_oneself(q, k, ahead=-window - 1)
-        seen = seen & (causal | up_to_oneself(q, k, ahead=window))
-    return mixed(masked_softmax(scores, seen), v)
+    return mixed(masked_softmax(scaled(q, k), seen), v)
 
 
-@WRONG.of("window-one-less")
-def window_one_less(q, k, v, causal=False, window=None):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    seen = up_to_oneself(q, k) if causal else everyone(q, k)
-    if window is not None:
-        seen = seen & ~up_to_oneself(q, k, ahead=1 - window)
-        seen = seen & (causal | up_to_oneself(q, k, ahead=window - 2))
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("window-ignored")
-def window_ignored(q, k, v, causal=False, window=None):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    seen = up_to_oneself(q, k) if causal else everyone(q, k)
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("window-without-mask")
-def window_without_mask(q, k, v, mask=None, causal=False, window=None):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    seen = up_to_oneself(q, k) if causal else everyone(q, k)
-    if mask is not None:
-        seen = seen & mask
-        if window is not None:
-            seen = seen & ~up_to_oneself(q, k, ahead=-window)
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("window-drops-right-bound")
-def window_drops_right_bound(q, k, v, causal=False, window=None):
-    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
-    seen = up_to_oneself(q, k) if causal else everyone(q, k)
-    if window is not None:
-        seen = seen & ~up_to_oneself(q, k, ahead=-window)
-    return mixed(masked_softmax(scores, seen), v)
+@WRONG.of("kv-reversed")
+def kv_reversed(q, k, v):
+    if q.ndim == 4 and k.shape[1] != q.shape[1]:
+        k, v = (np.repeat(x[:, ::-1], q.shape[1] // x.shape[1], axis=1) for x in (k, v))
+    return attend(q, k, v)

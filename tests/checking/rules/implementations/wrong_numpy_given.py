@@ -17,46 +17,6 @@ def scaled(q: Any, k: Any) -> Any:
     return q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
 
 
-# Several at once
-
-
-@WRONG.of("samples-mixed")
-def samples_mixed(q, k, v):
-    if q.ndim == 2:
-        return softmax(scaled(q, k)) @ v
-    rows, keys, values = (np.concatenate(x, axis=-2) for x in (q, k, v))  # (…, B·T, d)
-    out = softmax(scaled(rows, keys)) @ values
-    return np.stack(np.split(out, len(q), axis=-2))
-
-
-@WRONG.of("first-sample-only")
-def first_sample_only(q, k, v):
-    weights = softmax(scaled(q, k))
-    return weights[:1] @ v if q.ndim > 2 else weights @ v
-
-
-@WRONG.of("scale-by-d_model")
-def scale_by_d_model(q, k, v):
-    d_model = q.shape[-1] * (q.shape[-3] if q.ndim > 2 else 1)
-    return softmax(q @ k.swapaxes(-1, -2) / math.sqrt(d_model)) @ v
-
-
-@WRONG.of("kv-tiled")
-def kv_tiled(q, k, v):
-    if q.ndim > 2:
-        times = q.shape[-3] // k.shape[-3]
-        k = np.concatenate([k] * times, axis=-3)
-        v = np.concatenate([v] * times, axis=-3)
-    return softmax(scaled(q, k)) @ v
-
-
-@WRONG.of("kv-first-only")
-def kv_first_only(q, k, v):
-    if q.ndim > 2 and k.shape[-3] != q.shape[-3]:
-        k, v = k[..., :1, :, :], v[..., :1, :, :]
-    return softmax(scaled(q, k)) @ v
-
-
 # What is given beside
 
 

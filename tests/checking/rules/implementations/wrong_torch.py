@@ -1,4 +1,4 @@
-"""Attention in torch with one mistake each: in the equation, in the mask, in who may see whom."""
+"""Attention in torch with one mistake each: in the equation, in how samples and heads are kept apart."""
 
 from __future__ import annotations
 
@@ -169,207 +169,142 @@ def scores_transposed(query, key, value):
     return F.softmax(scores, dim=-1) @ value
 
 
-# The mask
+# Several at once: (B, T, d), (B, H, T, d)
 
 
-@WRONG.of("mask-ignored")
-def mask_ignored(q, k, v, mask=None):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    if mask is not None:
-        scores.masked_fill(mask == 0, float("-inf"))
+def scaled(q: Any, k: Any) -> Any:
+    return q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+
+
+def attend(q: Any, k: Any, v: Any) -> Any:
+    return F.softmax(scaled(q, k), dim=-1) @ v
+
+
+@WRONG.of("samples-see-each-other")
+def samples_see_each_other(q, k, v):
+    if q.dim() == 2:
+        return attend(q, k, v)
+    rows, keys, values = (torch.cat(list(x), dim=-2) for x in (q, k, v))  # (…, B·T, d)
+    return torch.stack(attend(rows, keys, values).chunk(len(q), dim=-2))
+
+
+@WRONG.of("batch-read-as-time")
+def batch_read_as_time(q, k, v):
+    if q.dim() == 2:
+        return attend(q, k, v)
+    q, k, v = (x.transpose(0, -2) for x in (q, k, v))  # batch_first=False, fed (B, T, d)
+    return attend(q, k, v).transpose(0, -2)
+
+
+@WRONG.of("samples-scrambled")
+def samples_scrambled(q, k, v):
+    if q.dim() != 3:
+        return attend(q, k, v)
+    q, k, v = (x.contiguous().view(x.size(1), x.size(0), -1).transpose(0, 1) for x in (q, k, v))
+    out = attend(q, k, v)
+    return out.transpose(0, 1).reshape(out.shape)
+
+
+@WRONG.of("softmax-over-batch")
+def softmax_over_batch(q, k, v):
+    return F.softmax(scaled(q, k), dim=0 if q.dim() > 2 else -1) @ v
+
+
+@WRONG.of("scores-summed-over-batch")
+def scores_summed_over_batch(q, k, v):
+    if q.dim() != 3:
+        return attend(q, k, v)
+    return F.softmax(scaled(q, k).sum(0), dim=-1) @ v
+
+
+@WRONG.of("first-sample-only")
+def first_sample_only(q, k, v):
+    attn = F.softmax(scaled(q, k), dim=-1)
+    return attn[:1] @ v if q.dim() > 2 else attn @ v
+
+
+@WRONG.of("first-sample-keys")
+def first_sample_keys(q, k, v):
+    return attend(q, k[:1], v[:1]) if q.dim() > 2 else attend(q, k, v)
+
+
+@WRONG.of("scale-by-d_model")
+def scale_by_d_model(q, k, v):
+    embed_dim = q.size(-1) * (q.size(1) if q.dim() == 4 else 1)
+    return F.softmax(q @ k.transpose(-2, -1) * embed_dim**-0.5, dim=-1) @ v
+
+
+@WRONG.of("scale-by-n_heads")
+def scale_by_n_heads(q, k, v):
+    if q.dim() < 4:
+        return attend(q, k, v)
+    return F.softmax(q @ k.transpose(-2, -1) * q.size(1) ** -0.5, dim=-1) @ v
+
+
+@WRONG.of("heads-see-each-other")
+def heads_see_each_other(q, k, v):
+    if q.dim() < 4:
+        return attend(q, k, v)
+    q, k, v = (x.transpose(1, 2) for x in (q, k, v))  # (B, T, H, d) is not turned back
+    return attend(q, k, v).transpose(1, 2)
+
+
+@WRONG.of("heads-averaged")
+def heads_averaged(q, k, v):
+    attn = F.softmax(scaled(q, k), dim=-1)
+    return (attn.mean(dim=1, keepdim=True) if q.dim() == 4 else attn) @ v
+
+
+@WRONG.of("heads-share-scores")
+def heads_share_scores(q, k, v):
+    scores = scaled(q, k)
+    if q.dim() == 4:
+        scores = scores.sum(dim=1, keepdim=True)
     return F.softmax(scores, dim=-1) @ v
 
 
-@WRONG.of("mask-inverted", expect={"mask": "keep"})
-def mask_inverted(q, k, v, mask=None):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    seen = everyone(q, k) if mask is None else mask == 0
-    return mixed(masked_softmax(scores, seen), v)
+@WRONG.of("heads-read-first")
+def heads_read_first(q, k, v):
+    out = attend(q, k, v)
+    return out[:, :1].expand_as(out) if q.dim() == 4 else out
 
 
-@WRONG.of("mask-added")
-def mask_added(q, k, v, mask=None):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    if mask is not None:
-        scores = scores + mask
-    return F.softmax(scores, dim=-1) @ v
+@WRONG.of("kv-first-only")
+def kv_first_only(q, k, v):
+    return attend(q, k[:, :1], v[:, :1]) if q.dim() == 4 else attend(q, k, v)
 
 
-@WRONG.of("mask-multiplied")
-def mask_multiplied(q, k, v, mask=None):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    if mask is not None:
-        scores = scores.masked_fill(mask == 0, 0.0)
-    return F.softmax(scores, dim=-1) @ v
+@WRONG.of("batch-heads-mixed")
+def batch_heads_mixed(q, k, v):
+    if q.dim() < 4:
+        return attend(q, k, v)
+    B, H, T, _ = q.shape
+    out = torch.bmm(
+        F.softmax(scaled(q.flatten(0, 1), k.flatten(0, 1)), dim=-1),
+        v.flatten(0, 1),
+    )
+    return out.view(H, B, T, -1).transpose(0, 1)
 
 
-@WRONG.of("mask-after-softmax")
-def mask_after_softmax(q, k, v, mask=None):
-    attn = F.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)), dim=-1)
-    if mask is not None:
-        attn = attn.masked_fill(mask == 0, 0.0)
-    return mixed(attn, v)
+@WRONG.of("kv-heads-tiled")
+def kv_heads_tiled(q, k, v):
+    if q.dim() < 4:
+        return attend(q, k, v)
+    groups = q.size(1) // k.size(1)
+    return attend(q, k.repeat(1, groups, 1, 1), v.repeat(1, groups, 1, 1))
 
 
-@WRONG.of("mask-transposed")
-def mask_transposed(q, k, v, mask=None):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    seen = everyone(q, k) if mask is None else mask.transpose(-2, -1) != 0
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("mask-on-values")
-def mask_on_values(q, k, v, mask=None):
-    attn = F.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)), dim=-1)
-    if mask is not None:
-        v = v.masked_fill(~(mask != 0).any(-2).unsqueeze(-1), 0.0)
-    return attn @ v
-
-
-@WRONG.of("fill-too-weak")
-def fill_too_weak(q, k, v, mask=None):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    if mask is not None:
-        scores = scores.masked_fill(mask == 0, 1e-9)
-    return mixed(F.softmax(scores, dim=-1), v)
-
-
-@WRONG.of("fill-overflow")
-def fill_overflow(q, k, v, mask=None):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    if mask is not None:
-        scores = scores + (1 - mask.to(scores.dtype)) * -1e9
-    return F.softmax(scores, dim=-1) @ v
-
-
-@WRONG.of("empty-nan")
-def empty_nan(q, k, v, mask=None):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    if mask is not None:
-        scores = scores.masked_fill(mask == 0, float("-inf"))
-    return mixed(F.softmax(scores, dim=-1), v)
-
-
-@WRONG.of("empty-mean", expect={"empty-row": "zeros"})
-def empty_mean(q, k, v, mask=None):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    if mask is not None:
-        scores = scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min)
-    return mixed(F.softmax(scores, dim=-1), v)
-
-
-@WRONG.of("hidden-nan")
-def hidden_nan(q, k, v, mask=None):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    seen = everyone(q, k) if mask is None else mask != 0
-    return masked_softmax(scores, seen) @ v
-
-
-@WRONG.of("key-mask-on-queries")
-def key_mask_on_queries(q, k, v, key_padding_mask=None):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    seen = everyone(q, k)
-    if key_padding_mask is not None:
-        padding = key_padding_mask.unsqueeze(-1) != 0  # (B, T, 1)
-        seen = seen & (padding if scores.dim() == 3 else padding.unsqueeze(1))
-    return mixed(masked_softmax(scores, seen), v)
-
-
-# Who sees whom
-
-
-@WRONG.of("causal-ignored")
-def causal_ignored(q, k, v, is_causal=False):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    return F.softmax(scores, dim=-1) @ v
-
-
-@WRONG.of("causal-hides-oneself")
-def causal_hides_oneself(q, k, v, is_causal=False):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    seen = up_to_oneself(q, k, ahead=-1) if is_causal else everyone(q, k)
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("causal-sees-ahead")
-def causal_sees_ahead(q, k, v, is_causal=False):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    seen = up_to_oneself(q, k, ahead=1) if is_causal else everyone(q, k)
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("causal-reversed")
-def causal_reversed(q, k, v, is_causal=False):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    T_q, T_k = scores.shape[-2:]
-    seen = everyone(q, k).triu(T_k - T_q) if is_causal else everyone(q, k)
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("causal-start", expect={"causal": "end"})
-def causal_start(q, k, v, is_causal=False):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    seen = everyone(q, k).tril() if is_causal else everyone(q, k)
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("causal-drops-mask")
-def causal_drops_mask(q, k, v, attn_mask=None, is_causal=False):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    seen = everyone(q, k) if attn_mask is None else attn_mask
-    if is_causal:
-        seen = up_to_oneself(q, k)
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("causal-after-softmax")
-def causal_after_softmax(q, k, v, is_causal=False):
-    attn = F.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)), dim=-1)
-    if is_causal:
-        attn = attn.masked_fill(~up_to_oneself(q, k), 0.0)
-    return mixed(attn, v)
-
-
-@WRONG.of("window-one-more")
-def window_one_more(q, k, v, is_causal=False, window=None):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+@WRONG.of("kv-along-time")
+def kv_along_time(q, k, v, is_causal=False):
+    if q.dim() == 4 and k.size(1) != q.size(1):
+        groups = q.size(1) // k.size(1)
+        k, v = (x.repeat_interleave(groups, dim=2).reshape(len(x), -1, *x.shape[2:]) for x in (k, v))
     seen = up_to_oneself(q, k) if is_causal else everyone(q, k)
-    if window is not None:
-        seen = seen & ~up_to_oneself(q, k, ahead=-window - 1) & up_to_oneself(q, k, ahead=window)
-    return mixed(masked_softmax(scores, seen), v)
+    return mixed(masked_softmax(scaled(q, k), seen), v)
 
 
-@WRONG.of("window-one-less")
-def window_one_less(q, k, v, is_causal=False, window=None):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    seen = up_to_oneself(q, k) if is_causal else everyone(q, k)
-    if window is not None:
-        seen = seen & ~up_to_oneself(q, k, ahead=1 - window) & up_to_oneself(q, k, ahead=window - 2)
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("window-ignored")
-def window_ignored(q, k, v, is_causal=False, window=None):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    seen = up_to_oneself(q, k) if is_causal else everyone(q, k)
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("window-without-mask")
-def window_without_mask(q, k, v, attn_mask=None, is_causal=False, window=None):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    seen = up_to_oneself(q, k) if is_causal else everyone(q, k)
-    if attn_mask is not None:
-        seen = seen & attn_mask
-        if window is not None:
-            seen = seen & ~up_to_oneself(q, k, ahead=-window)
-    return mixed(masked_softmax(scores, seen), v)
-
-
-@WRONG.of("window-drops-right-bound")
-def window_drops_right_bound(q, k, v, is_causal=False, window=None):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    seen = up_to_oneself(q, k) if is_causal else everyone(q, k)
-    if window is not None:
-        seen = seen & ~up_to_oneself(q, k, ahead=-window)
-    return mixed(masked_softmax(scores, seen), v)
+@WRONG.of("kv-reversed")
+def kv_reversed(q, k, v):
+    if q.dim() == 4 and k.size(1) != q.size(1):
+        k, v = (x.flip(1).repeat_interleave(q.size(1) // x.size(1), dim=1) for x in (k, v))
+    return attend(q, k, v)

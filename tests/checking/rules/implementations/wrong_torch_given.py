@@ -18,45 +18,6 @@ def scaled(q: Any, k: Any) -> Any:
     return q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
 
 
-# Several at once
-
-
-@WRONG.of("samples-mixed")
-def samples_mixed(q, k, v):
-    if q.dim() == 2:
-        return F.softmax(scaled(q, k), dim=-1) @ v
-    rows, keys, values = (torch.cat(list(x), dim=-2) for x in (q, k, v))  # (…, B·T, d)
-    out = F.softmax(scaled(rows, keys), dim=-1) @ values
-    return torch.stack(out.chunk(len(q), dim=-2))
-
-
-@WRONG.of("first-sample-only")
-def first_sample_only(q, k, v):
-    attn = F.softmax(scaled(q, k), dim=-1)
-    return attn[:1] @ v if q.dim() > 2 else attn @ v
-
-
-@WRONG.of("scale-by-d_model")
-def scale_by_d_model(q, k, v):
-    embed_dim = q.size(-1) * (q.size(-3) if q.dim() > 2 else 1)
-    return F.softmax(q @ k.transpose(-2, -1) * embed_dim**-0.5, dim=-1) @ v
-
-
-@WRONG.of("kv-tiled")
-def kv_tiled(q, k, v):
-    if q.dim() == 4:
-        groups = q.size(1) // k.size(1)
-        k, v = k.repeat(1, groups, 1, 1), v.repeat(1, groups, 1, 1)
-    return F.softmax(scaled(q, k), dim=-1) @ v
-
-
-@WRONG.of("kv-first-only")
-def kv_first_only(q, k, v):
-    if q.dim() == 4 and k.size(1) != q.size(1):
-        k, v = (x[:, :1].expand(-1, q.size(1), -1, -1) for x in (k, v))
-    return F.softmax(scaled(q, k), dim=-1) @ v
-
-
 # What is given beside
 
 

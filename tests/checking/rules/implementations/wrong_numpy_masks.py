@@ -1,0 +1,347 @@
+"""Attention in NumPy with one mistake each: in the mask, in who may see whom."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from implementations.tables import Table
+from implementations.wrong_numpy import everyone, masked_softmax, mixed, softmax, up_to_oneself
+
+WRONG = Table()
+
+
+def scaled(q: Any, k: Any) -> Any:
+    return q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
+
+
+# The mask
+
+
+@WRONG.of("mask-ignored")
+def mask_ignored(q, k, v, mask=None):
+    scores = scaled(q, k)
+    if mask is not None:
+        np.where(mask, scores, -np.inf)
+    return softmax(scores) @ v
+
+
+@WRONG.of("mask-inverted", expect={"mask": "keep"})
+def mask_inverted(q, k, v, mask=None):
+    scores = scaled(q, k)
+    seen = everyone(q, k) if mask is None else mask == 0
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("mask-added")
+def mask_added(q, k, v, mask=None):
+    scores = scaled(q, k)
+    if mask is not None:
+        scores = scores + mask.astype(scores.dtype)
+    return softmax(scores) @ v
+
+
+@WRONG.of("mask-zeroes-scores")
+def mask_zeroes_scores(q, k, v, mask=None):
+    scores = scaled(q, k)
+    if mask is not None:
+        scores = scores * mask
+    return softmax(scores) @ v
+
+
+@WRONG.of("mask-after-softmax")
+def mask_after_softmax(q, k, v, mask=None):
+    weights = softmax(scaled(q, k))
+    if mask is not None:
+        weights = np.where(mask, weights, 0)
+    return mixed(weights, v)
+
+
+@WRONG.of("mask-transposed")
+def mask_transposed(q, k, v, mask=None):
+    scores = scaled(q, k)
+    seen = everyone(q, k) if mask is None else mask.swapaxes(-1, -2)
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("mask-on-values")
+def mask_on_values(q, k, v, mask=None):
+    weights = softmax(scaled(q, k))
+    if mask is not None:
+        v = np.where(mask.any(-2)[..., None], v, 0)
+    return weights @ v
+
+
+@WRONG.of("mask-tiny-fill")
+def mask_tiny_fill(q, k, v, mask=None):
+    scores = scaled(q, k)
+    if mask is not None:
+        scores = np.where(mask, scores, -1e-9)
+    return softmax(scores) @ v
+
+
+@WRONG.of("mask-large-fill")
+def mask_large_fill(q, k, v, mask=None):
+    scores = scaled(q, k)
+    if mask is not None:
+        scores = np.where(mask, scores, 1e9)
+    return softmax(scores) @ v
+
+
+@WRONG.of("mask-first-sample")
+def mask_first_sample(q, k, v, mask=None):
+    scores = scaled(q, k)
+    seen = np.ones(scores.shape, bool)
+    if mask is not None:
+        own = scores.ndim > 2
+        seen[: 1 if own else None] &= np.broadcast_to(mask, seen.shape)[: 1 if own else None]
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("mask-first-head")
+def mask_first_head(q, k, v, mask=None):
+    scores = scaled(q, k)
+    seen = np.ones(scores.shape, bool)
+    if mask is not None:
+        heads = np.s_[..., :1, :, :] if scores.ndim == 4 else np.s_[...]
+        seen[heads] &= np.broadcast_to(mask, seen.shape)[heads]
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("mask-of-first-sample")
+def mask_of_first_sample(q, k, v, mask=None):
+    scores = scaled(q, k)
+    seen = everyone(q, k)
+    if mask is not None:
+        seen = mask[:1] if mask.ndim > 2 else mask
+    return mixed(masked_softmax(scores, seen), v)
+
+
+# The padding
+
+
+def of_keys(key_mask: Any, scores: Any) -> Any:
+    """(B, T_k) as (B, 1, …, T_k)."""
+    return key_mask.reshape(len(key_mask), *[1] * (scores.ndim - 2), -1)
+
+
+@WRONG.of("padding-inverted", expect={"padding": "keep"})
+def padding_inverted(q, k, v, key_mask=None):
+    scores = scaled(q, k)
+    seen = everyone(q, k) if key_mask is None else ~of_keys(key_mask, scores)
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("padding-ignored")
+def padding_ignored(q, k, v, key_mask=None):
+    return softmax(scaled(q, k)) @ v
+
+
+@WRONG.of("padding-added")
+def padding_added(q, k, v, key_mask=None):
+    scores = scaled(q, k)
+    if key_mask is not None:
+        scores = scores + of_keys(key_mask, scores)
+    return softmax(scores) @ v
+
+
+@WRONG.of("padding-zeroes-scores")
+def padding_zeroes_scores(q, k, v, key_mask=None):
+    scores = scaled(q, k)
+    if key_mask is not None:
+        scores = scores * of_keys(key_mask, scores)
+    return softmax(scores) @ v
+
+
+@WRONG.of("padding-after-softmax")
+def padding_after_softmax(q, k, v, key_mask=None):
+    weights = softmax(scaled(q, k))
+    if key_mask is not None:
+        weights = weights * of_keys(key_mask, weights)
+    return mixed(weights, v)
+
+
+@WRONG.of("padding-on-queries")
+def padding_on_queries(q, k, v, key_mask=None):
+    scores = scaled(q, k)
+    seen = everyone(q, k) if key_mask is None else of_keys(key_mask, scores).swapaxes(-1, -2)
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("padding-first-sample")
+def padding_first_sample(q, k, v, key_mask=None):
+    scores = scaled(q, k)
+    seen = everyone(q, k) if key_mask is None else of_keys(key_mask, scores)[:1]
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("padding-drops-mask")
+def padding_drops_mask(q, k, v, mask=None, key_mask=None):
+    scores = scaled(q, k)
+    seen = everyone(q, k) if mask is None else mask
+    if key_mask is not None:
+        seen = of_keys(key_mask, scores)
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("mask-drops-padding")
+def mask_drops_padding(q, k, v, mask=None, key_mask=None):
+    scores = scaled(q, k)
+    seen = everyone(q, k) if key_mask is None else of_keys(key_mask, scores)
+    if mask is not None:
+        seen = mask
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("mask-or-padding")
+def mask_or_padding(q, k, v, mask=None, key_mask=None):
+    scores = scaled(q, k)
+    given = [x for x in (mask, None if key_mask is None else of_keys(key_mask, scores)) if x is not None]
+    seen = np.logical_or(given[0], given[-1]) if given else everyone(q, k)
+    return mixed(masked_softmax(scores, seen), v)
+
+
+# What is hidden, and rows that see nothing
+
+
+@WRONG.of("fill-too-weak")
+def fill_too_weak(q, k, v, mask=None):
+    scores = scaled(q, k)
+    if mask is not None:
+        scores = np.where(mask, scores, -1e4)
+    return mixed(softmax(scores), v)
+
+
+@WRONG.of("fill-overflow")
+def fill_overflow(q, k, v, mask=None):
+    scores = scaled(q, k)
+    if mask is not None:
+        scores = scores + (1 - mask.astype(scores.dtype)) * scores.dtype.type(-1e9)
+    return softmax(scores) @ v
+
+
+@WRONG.of("empty-nan")
+def empty_nan(q, k, v, mask=None):
+    scores = scaled(q, k)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf)
+    return mixed(softmax(scores), v)
+
+
+@WRONG.of("empty-mean", expect={"empty-row": "zeros"})
+def empty_mean(q, k, v, mask=None):
+    scores = scaled(q, k)
+    if mask is not None:
+        scores = np.where(mask, scores, np.finfo(scores.dtype).min)
+    return mixed(softmax(scores), v)
+
+
+@WRONG.of("hidden-nan")
+def hidden_nan(q, k, v, mask=None):
+    scores = scaled(q, k)
+    seen = everyone(q, k) if mask is None else mask
+    return masked_softmax(scores, seen) @ v
+
+
+# Who sees whom
+
+
+@WRONG.of("causal-ignored")
+def causal_ignored(q, k, v, causal=False):
+    scores = scaled(q, k)
+    return softmax(scores) @ v
+
+
+@WRONG.of("causal-hides-oneself")
+def causal_hides_oneself(q, k, v, causal=False):
+    scores = scaled(q, k)
+    seen = up_to_oneself(q, k, ahead=-1) if causal else everyone(q, k)
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("causal-sees-ahead")
+def causal_sees_ahead(q, k, v, causal=False):
+    scores = scaled(q, k)
+    seen = up_to_oneself(q, k, ahead=1) if causal else everyone(q, k)
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("causal-reversed")
+def causal_reversed(q, k, v, causal=False):
+    scores = scaled(q, k)
+    T_q, T_k = scores.shape[-2:]
+    seen = np.triu(np.ones((T_q, T_k), bool), T_k - T_q) if causal else everyone(q, k)
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("causal-start", expect={"causal": "end"})
+def causal_start(q, k, v, causal=False):
+    scores = scaled(q, k)
+    seen = np.tril(everyone(q, k)) if causal else everyone(q, k)
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("causal-drops-mask")
+def causal_drops_mask(q, k, v, mask=None, causal=False):
+    scores = scaled(q, k)
+    seen = everyone(q, k) if mask is None else mask
+    if causal:
+        seen = up_to_oneself(q, k)
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("causal-after-softmax")
+def causal_after_softmax(q, k, v, causal=False):
+    weights = softmax(scaled(q, k))
+    if causal:
+        weights = np.where(up_to_oneself(q, k), weights, 0)
+    return mixed(weights, v)
+
+
+@WRONG.of("window-one-more")
+def window_one_more(q, k, v, causal=False, window=None):
+    scores = scaled(q, k)
+    seen = up_to_oneself(q, k) if causal else everyone(q, k)
+    if window is not None:
+        seen = seen & ~up_to_oneself(q, k, ahead=-window - 1)
+        seen = seen & (causal | up_to_oneself(q, k, ahead=window))
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("window-one-less")
+def window_one_less(q, k, v, causal=False, window=None):
+    scores = scaled(q, k)
+    seen = up_to_oneself(q, k) if causal else everyone(q, k)
+    if window is not None:
+        seen = seen & ~up_to_oneself(q, k, ahead=1 - window)
+        seen = seen & (causal | up_to_oneself(q, k, ahead=window - 2))
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("window-ignored")
+def window_ignored(q, k, v, causal=False, window=None):
+    scores = scaled(q, k)
+    seen = up_to_oneself(q, k) if causal else everyone(q, k)
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("window-without-mask")
+def window_without_mask(q, k, v, mask=None, causal=False, window=None):
+    scores = scaled(q, k)
+    seen = up_to_oneself(q, k) if causal else everyone(q, k)
+    if mask is not None:
+        seen = seen & mask
+        if window is not None:
+            seen = seen & ~up_to_oneself(q, k, ahead=-window)
+    return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("window-drops-right-bound")
+def window_drops_right_bound(q, k, v, causal=False, window=None):
+    scores = scaled(q, k)
+    seen = up_to_oneself(q, k) if causal else everyone(q, k)
+    if window is not None:
+        seen = seen & ~up_to_oneself(q, k, ahead=-window)
+    return mixed(masked_softmax(scores, seen), v)
