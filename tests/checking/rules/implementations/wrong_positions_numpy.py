@@ -10,23 +10,32 @@ WRONG = Table()
 
 
 def angles(positions, d, base=10000.0):
-    inv_freq = base ** (-np.arange(0, d, 2) / d)
-    return np.asarray(positions)[:, None] * inv_freq  # (T, d/2)
+    speeds = base ** (-np.arange(0, d, 2) / d)
+    return np.asarray(positions, float)[:, None] * speeds  # (T, d/2)
 
 
-def half_split(x, cos, sin):
+def turned(x, theta):
+    """Pairs i and i + d/2, each turned by its angle."""
     one, two = np.split(x, 2, axis=-1)
-    return np.concatenate([one * cos - two * sin, two * cos + one * sin], axis=-1)
+    cos, sin = np.cos(theta), np.sin(theta)
+    return np.concatenate([one * cos - two * sin, two * cos + one * sin], axis=-1).astype(x.dtype)
 
 
 # Rotary positions
 
 
-@WRONG.of("rope-mixed-layouts", kind="rope")
-def rope_mixed_layouts(x, positions):
-    theta = np.repeat(angles(positions, x.shape[-1]), 2, axis=-1)  # interleaved frequencies
+@WRONG.of("rope-mixed", kind="rope")
+def rope_mixed(x, positions):
+    theta = np.repeat(angles(positions, x.shape[-1]), 2, axis=-1)  # for neighbours
     one, two = np.split(x, 2, axis=-1)
-    return x * np.cos(theta) + np.concatenate([-two, one], axis=-1) * np.sin(theta)  # halves turned
+    return x * np.cos(theta) + np.concatenate([-two, one], axis=-1) * np.sin(theta)  # for halves
+
+
+@WRONG.of("rope-mixed-halves", kind="rope")
+def rope_mixed_halves(x, positions):
+    theta = np.tile(angles(positions, x.shape[-1]), 2)  # for halves
+    other = np.stack([-x[..., 1::2], x[..., ::2]], axis=-1).reshape(x.shape)  # for neighbours
+    return x * np.cos(theta) + other * np.sin(theta)
 
 
 @WRONG.of("rope-sign", kind="rope")
@@ -37,33 +46,27 @@ def rope_sign(x, positions):
     return np.concatenate([one * cos + two * sin, two * cos + one * sin], axis=-1)
 
 
-@WRONG.of("rope-by-index", kind="rope")
-def rope_by_index(x, positions):
-    theta = angles(np.arange(len(positions)), x.shape[-1])
-    return half_split(x, np.cos(theta), np.sin(theta))
+@WRONG.of("rope-sign-minus", kind="rope")
+def rope_sign_minus(x, positions):
+    theta = angles(positions, x.shape[-1])
+    one, two = np.split(x, 2, axis=-1)
+    cos, sin = np.cos(theta), np.sin(theta)
+    return np.concatenate([one * cos - two * sin, two * cos - one * sin], axis=-1)
 
 
-@WRONG.of("rope-along-heads", kind="rope")
-def rope_along_heads(x, positions):
-    if x.ndim < 3:
-        theta = angles(positions, x.shape[-1])
-        return half_split(x, np.cos(theta), np.sin(theta))
-    theta = angles(np.arange(x.shape[-3]), x.shape[-1])[:, None]
-    return half_split(x, np.cos(theta), np.sin(theta))
+@WRONG.of("rope-cosines-only", kind="rope")
+def rope_cosines_only(x, positions):
+    return x * np.cos(np.tile(angles(positions, x.shape[-1]), 2))
 
 
-@WRONG.of("rope-frequencies", kind="rope")
-def rope_frequencies(x, positions):
-    d = x.shape[-1]
-    inv_freq = 10000.0 ** (-np.arange(d // 2) / d)  # 2i/d was meant
-    theta = np.asarray(positions)[:, None] * inv_freq
-    return half_split(x, np.cos(theta), np.sin(theta))
-
-
-@WRONG.of("rope-one-frequency", kind="rope")
-def rope_one_frequency(x, positions):
-    theta = np.asarray(positions)[:, None] * np.ones(x.shape[-1] // 2)
-    return half_split(x, np.cos(theta), np.sin(theta))
+@WRONG.of("rope-overwritten", kind="rope")
+def rope_overwritten(x, positions):
+    out = x.copy()
+    half = x.shape[-1] // 2
+    theta = angles(positions, x.shape[-1])
+    out[..., :half] = out[..., :half] * np.cos(theta) - out[..., half:] * np.sin(theta)
+    out[..., half:] = out[..., half:] * np.cos(theta) + out[..., :half] * np.sin(theta)
+    return out
 
 
 @WRONG.of("rope-added", kind="rope")
@@ -72,11 +75,85 @@ def rope_added(x, positions):
     return x + np.concatenate([np.sin(theta), np.cos(theta)], axis=-1)
 
 
-@WRONG.of("rope-first-half-only", kind="rope")
-def rope_first_half_only(x, positions):
-    theta = angles(positions, x.shape[-1])
-    one, two = np.split(x, 2, axis=-1)
-    return np.concatenate([one * np.cos(theta) - two * np.sin(theta), two], axis=-1)
+@WRONG.of("rope-unchanged", kind="rope")
+def rope_unchanged(x, positions):
+    turned(x, angles(positions, x.shape[-1]))
+    return x
+
+
+@WRONG.of("rope-same-frequency", kind="rope")
+def rope_same_frequency(x, positions):
+    theta = np.asarray(positions, float)[:, None] * np.ones(x.shape[-1] // 2)
+    return turned(x, theta)
+
+
+@WRONG.of("rope-degrees", kind="rope")
+def rope_degrees(x, positions):
+    return turned(x, np.radians(angles(positions, x.shape[-1])))
+
+
+@WRONG.of("rope-degrees-up", kind="rope")
+def rope_degrees_up(x, positions):
+    return turned(x, np.degrees(angles(positions, x.shape[-1])))
+
+
+@WRONG.of("rope-from-the-end", kind="rope")
+def rope_from_the_end(x):
+    return turned(x, angles(np.arange(x.shape[-2])[::-1], x.shape[-1]))
+
+
+@WRONG.of("rope-by-length", kind="rope")
+def rope_by_length(x):
+    return turned(x, angles(np.arange(x.shape[-2]) / x.shape[-2], x.shape[-1]))
+
+
+@WRONG.of("rope-one-sided", kind="rope")
+def rope_one_sided(q, k, positions):
+    return turned(q, angles(positions, q.shape[-1])), k
+
+
+@WRONG.of("rope-one-sided-keys", kind="rope")
+def rope_one_sided_keys(q, k, positions):
+    return q, turned(k, angles(positions, k.shape[-1]))
+
+
+@WRONG.of("rope-opposite", kind="rope")
+def rope_opposite(q, k, positions):
+    theta = angles(positions, q.shape[-1])
+    return turned(q, theta), turned(k, -theta)
+
+
+@WRONG.of("rope-positions-in-float16", kind="rope")
+def rope_positions_in_float16(x, positions):
+    return turned(x, angles(np.asarray(positions).astype(np.float16), x.shape[-1]))
+
+
+@WRONG.of("rope-angles-in-float16", kind="rope")
+def rope_angles_in_float16(x, positions):
+    return turned(x, angles(positions, x.shape[-1]).astype(np.float16).astype(float))
+
+
+@WRONG.of("rope-speeds-in-float16", kind="rope")
+def rope_speeds_in_float16(x, positions):
+    speeds = (10000.0 ** (-np.arange(0, x.shape[-1], 2) / x.shape[-1])).astype(np.float16)
+    return turned(x, np.asarray(positions, float)[:, None] * speeds.astype(float))
+
+
+@WRONG.of("rope-offset-ignored", kind="rope")
+def rope_offset_ignored(x, offset=0):
+    return turned(x, angles(np.arange(x.shape[-2]), x.shape[-1]))
+
+
+@WRONG.of("rope-positions-ignored", kind="rope")
+def rope_positions_ignored(x, positions):
+    return turned(x, angles(np.arange(len(positions)), x.shape[-1]))
+
+
+@WRONG.of("rope-along-heads", kind="rope")
+def rope_along_heads(x):
+    if x.ndim < 4:
+        return turned(x, angles(np.arange(x.shape[-2]), x.shape[-1]))
+    return turned(x.swapaxes(1, 2), angles(np.arange(x.shape[1]), x.shape[-1])).swapaxes(1, 2)
 
 
 # ALiBi
