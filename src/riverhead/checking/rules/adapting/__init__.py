@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from riverhead.checking.rules.adapting.probing import attention_adapter
+from riverhead.checking.rules.adapting.offering import attention_adapter
 from riverhead.checking.rules.adapting.roles import roles_of
 from riverhead.checking.rules.adapting.signature import Asked, name_of, signature_of
 from riverhead.checking.rules.running.subject import Adapter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def from_layout(x: NDArray[Any], layout: str, H: int) -> NDArray[Any]:  # (B, H,
     return wide.transpose([places.index(a) for a in ("B", "H", "T", letters[-1])])
 
 
-def fits(shape: tuple[int, ...], layout: str, sizes: dict[str, int]) -> bool:
+def fits(shape: tuple[int, ...], layout: str, sizes: Mapping[str, int]) -> bool:
     """Whether a shape is that of a layout, whatever its last axis; S is one of ``sizes`` and must fit, too.
 
     >>> fits((2, 5, 3, 9), "B T H d", {"B": 2, "H": 3, "T": 5})
@@ -119,7 +120,7 @@ def fits(shape: tuple[int, ...], layout: str, sizes: dict[str, int]) -> bool:
     return len(shape) == len(letters) and all(n is None or n == m for n, m in zip(right, shape, strict=True))
 
 
-def mask_to(mask: NDArray[Any], layout: str, sizes: dict[str, int]) -> NDArray[Any] | None:
+def mask_to(mask: NDArray[Any], layout: str, sizes: Mapping[str, int]) -> NDArray[Any] | None:
     """Lay a mask (B or 1, H or 1, T_q or 1, T_k) out as a function takes it; None where that would lose some of it.
 
     >>> mask_to(np.ones((2, 1, 3, 4), bool), "T S", {"B": 2, "H": 1, "T": 3, "S": 4}).shape

@@ -2,225 +2,162 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riverhead.checking.rules.adapting.arrays import Kind, order
-from riverhead.checking.rules.adapting.attention import AttentionAdapter, Way, call_with, hand_over
-from riverhead.checking.rules.adapting.layout import GIVEN, KEY_MASKS, MASKS
-from riverhead.checking.rules.adapting.returns import Reading, read, said
-from riverhead.checking.rules.adapting.roles import Roles
-from riverhead.checking.rules.adapting.signature import Asked
+from riverhead.checking.rules.adapting.attention import Handed, Way, hand_over
+from riverhead.checking.rules.adapting.layout import GIVEN, MASKS, as_four, from_layout
+from riverhead.checking.rules.adapting.returns import Reading, as_array, pick, read, said
+from riverhead.checking.rules.adapting.wants import call_with
 from riverhead.checking.rules.call import Call
 from riverhead.checking.rules.draw import Draw, Sizes
-from riverhead.errors import InputError
 
-__all__ = ["attention_adapter"]
+__all__ = ["DRAW", "SIZES", "Probe", "Works", "layouts_of", "rank_of"]
 
-SIZES = Sizes(B=2, H=6, G=3, T_q=5, T_k=7, d_k=4, d_v=8)
+SIZES = Sizes(B=2, H=6, G=3, T_q=5, T_k=7, d_k=4, d_v=8)  # all different
 DRAW = Draw(SIZES, seed=8)
-RANKS = {"T d": 2, "B T d": 3, "T B d": 3}  # the others have 4
 LEADING: Mapping[int, tuple[int, ...]] = {2: (), 3: (SIZES.B,), 4: (SIZES.B, SIZES.H)}
+FITTING = ((True, True), (False, True), (True, False), (False, False))  # T_q ≠ T_k, d_v ≠ d_k: the most first
+OTHER = {"True": "False", "1": "0"}  # of a mask that hides nothing, or everything
+
+
+def rank_of(layout: str) -> int:
+    """How many axes q of a call has that a layout is made for."""
+    return {"T d": 2, "B T d": 3, "T B d": 3}.get(layout, 4)
 
 
 @dataclass(frozen=True, slots=True)
 class Works:
-    """A layout that works: with T_q ≠ T_k, with d_v ≠ d_k, and where the results stand."""
+    """A layout that works: whether T_q ≠ T_k and d_v ≠ d_k fit, and where the results stand."""
 
     layout: str
     cross: bool
     wide: bool
     reading: Reading
-
-
-def rank_of(layout: str) -> int:
-    return RANKS.get(layout, 4)
+    way: Way
 
 
 @dataclass
 class Probe:
-    """Tries a function; keeps what it raised."""
+    """Tries a function in small, and keeps why what did not work did not."""
 
     way: Way
     raised: dict[str, str] = field(default_factory=dict)
 
-    def call(self, works: Works, kv: int | None = None, **more: Any) -> Call:
-        """A call of tiny arrays in a layout, with more arrays and options."""
-        leading = LEADING[rank_of(works.layout)]
-        sizes = {
-            "T_q": None if works.cross else SIZES.T_k,
-            "d_v": None if works.wide else SIZES.d_k,
-        }
-        arrays = DRAW.qkv(*leading, kv=(SIZES.B, kv) if kv else None, **sizes)
-        arrays |= {name: more.pop(name) for name in ("mask", "key_mask", "bias", "sinks") if name in more}
-        return Call(arrays, more.pop("options", {}), **more)
-
-    def reading(self, what: str, call: Call, layout: str, way: Way | None = None) -> Reading | None:
-        """Where the results of a call stand; None where it raises, or gives nothing that has a row per query."""
+    def ask(self, what: str, call: Call, layout: str, way: Way | None = None) -> tuple[Any, Handed] | None:
+        """Call the function; None where it raises."""
         way = way or self.way
         try:
             handed = hand_over(way, call, layout)
             with np.errstate(all="ignore"):
-                result = call_with(way, handed.values)
-            found = read(result, layout, handed.sizes)
+                return call_with(way, handed.values), handed
         except Exception as error:  # noqa: BLE001 - it is somebody's code
-            self.raised[what] = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+            self.raised[what] = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
             return None
+
+    def reading(self, what: str, call: Call, layout: str, way: Way | None = None) -> Reading | None:
+        """Where the results of a call stand; None where it raises, or gives nothing with a row for each query."""
+        answer = self.ask(what, call, layout, way)
+        if answer is None:
+            return None
+        result, handed = answer
+        found = read(result, layout, handed.sizes)
         if found is None:
             self.raised[what] = f"it returned {said(result)}, in which nothing has a row for each query"
         return found
 
+    def takes(self, what: str, works: Works, **more: Any) -> bool:
+        """Whether a call with more in it gives an output like one without."""
+        return (
+            self.reading(what, call_of(works.layout, works.cross, works.wide, **more), works.layout)
+            is not None
+        )
 
-def attention_adapter(
-    thing: Any, name: str, roles: Roles, asked: Asked, said_before: tuple[str, ...] = ()
-) -> AttentionAdapter:
-    """Return how a function of q, k, v is called.
+    def touched(self, works: Works, changed: Mapping[str, tuple[int, ...]]) -> NDArray[np.bool_] | None:
+        """Which rows (B, H, T_q) of the output change with one row (b, h, t) of an input; None if not the same twice."""
+        call = call_of(works.layout, False, works.wide)
+        arrays = {name: x.copy() for name, x in call.arrays.items()}
+        for name, place in changed.items():
+            as_four(arrays[name])[place] += 0.25
+        outs = [self._out(works, each) for each in (call, call, Call(arrays))]
+        if any(out is None for out in outs) or not np.array_equal(outs[0], outs[1], equal_nan=True):
+            return None
+        same = (outs[0] == outs[2]) | (np.isnan(outs[0]) & np.isnan(outs[2]))
+        return np.asarray(~same.all(axis=-1))
 
-    Raises `InputError` with what each kind of array gave where none can be handed over.
-    """
-    gave = {}
-    for kind in order(thing, asked.arrays):
-        for dtype in ("float64", "float32") if kind.name == "torch" else ("float64",):
-            for by_name in (False, True) if roles.lead else (False,):
-                probe = Probe(Way(thing, replace(roles, by_name=by_name), kind, dtype))
-                if works := _layouts(probe):
-                    return _adapter(name, probe, works, said_before)
-                gave.setdefault(
-                    kind, min(probe.raised.values(), key=lambda why: "no row" not in why, default="")
-                )
-    lines = "".join(f"\n  {kind.words}: {why}" for kind, why in gave.items())
-    raise InputError(f"{name} could not be called with q, k, v:{lines}")
-
-
-def _layouts(probe: Probe) -> list[Works]:
-    """Every layout that works; of two of the same rank, the one that is meant."""
-    found = []
-    for layout in (each for layouts in GIVEN.values() for each in layouts):
-        if "(" in layout and ("n_heads" not in probe.way.roles or any(rank_of(w.layout) == 4 for w in found)):
-            continue
-        for cross, wide in ((True, True), (False, True), (True, False), (False, False)):
-            asked = Works(layout, cross, wide, None)  # type: ignore[arg-type]
-            reading = probe.reading(f"({layout})", probe.call(asked), layout)
-            if reading is not None:
-                found.append(replace(asked, reading=reading))
-                break
-    return [
-        _meant(probe, [w for w in found if rank_of(w.layout) == rank])
-        for rank in (2, 3, 4)
-        if any(rank_of(w.layout) == rank for w in found)
-    ]
+    def _out(self, works: Works, call: Call) -> Any:
+        answer = self.ask("twice", call, works.layout, works.way)
+        if answer is None:
+            return None
+        result, handed = answer
+        return from_layout(as_array(pick(result, works.reading.out)), works.reading.layout, handed.sizes["H"])
 
 
-def _meant(probe: Probe, works: list[Works]) -> Works:
-    """Of layouts that a function takes, the one in which different lengths fit; else the usual one."""
-    return max(works, key=lambda w: (w.cross, w.wide))
-
-
-def _adapter(name: str, probe: Probe, works: list[Works], notes: tuple[str, ...]) -> AttentionAdapter:
-    probe.way = replace(probe.way, readings={(w.layout, False): w.reading for w in works})
-    masks = {role: _masks(probe, role, works) for role in ("mask", "key_mask", "bias")}
-    masked = [w for w in works if masks["mask"].get(w.layout)]
-    works = masked or works
-    shapes = {(role, layout): found for role, by in masks.items() for layout, found in by.items() if found}
-    layouts = _by_rank(works)
-    probe.way = replace(probe.way, masks=shapes, layouts=layouts)
-    offers = {*probe.way.kind.hows}
-    offers |= {"batch"} if 3 in layouts else set()
-    offers |= {"heads"} if 4 in layouts else set()
-    offers |= {"cross"} if all(w.cross for w in works) else set()
-    offers |= {"d_v"} if all(w.wide for w in works) else set()
-    offers |= {role for role in masks if all((role, w.layout) in shapes for w in works)}
-    offers |= _beside(probe, works[-1])
-    said = (
-        *notes,
-        f"{probe.way.kind.words} of {probe.way.dtype}",
-        probe.way.roles.words,
-        *(f"layout ({', '.join(layout.split())})" for layout in dict.fromkeys(layouts.values())),
+def call_of(layout: str, cross: bool, wide: bool, kv: int | None = None, **more: Any) -> Call:
+    """A tiny call for a layout; ``more`` are arrays by name, and what else a call has."""
+    leading = LEADING[rank_of(layout)]
+    arrays = DRAW.qkv(
+        *leading,
+        kv=(SIZES.B, kv) if kv else None,
+        T_q=None if cross else SIZES.T_k,
+        d_v=None if wide else SIZES.d_k,
     )
-    return AttentionAdapter(name, probe.way, frozenset(offers), said)
+    beside = {name: more.pop(name) for name in list(more) if isinstance(more[name], np.ndarray)}
+    return Call(arrays | beside, more.pop("options", {}), **more)
 
 
-def _by_rank(works: list[Works]) -> dict[int, str]:
-    """The layout for calls of each rank: its own, or a wider one with axes of 1."""
-    found: dict[int, str] = {}
-    for rank in (2, 3, 4):
-        wide = [w.layout for w in works if rank_of(w.layout) >= rank]
-        if wide:
-            found[rank] = wide[0]
+def layouts_of(probe: Probe) -> list[Works]:
+    """Return the layouts that work, the fewest axes first; of two with as many, the one that is meant."""
+    found = []
+    for layouts in GIVEN.values():
+        some = [works for layout in layouts if (works := _works(probe, layout)) is not None]
+        if some:
+            found.append(some[0] if len(some) == 1 else max(some, key=lambda w: _meant(probe, w)))
+        if len(layouts) == 2 and rank_of(layouts[0]) == 4 and some:
+            break  # heads side by side need not be tried
     return found
 
 
-def _masks(probe: Probe, role: str, works: list[Works]) -> dict[str, tuple[str, ...]]:
-    """The shapes in which a mask is taken, by layout."""
-    if role not in probe.way.roles:
-        return {}
-    return {w.layout: _shapes(probe, role, w) for w in works}
+def _works(probe: Probe, layout: str) -> Works | None:
+    if "(" in layout and "n_heads" not in probe.way.roles:
+        return None
+    for way in _ways(probe.way, layout):
+        for cross, wide in FITTING:
+            reading = probe.reading(f"({layout})", call_of(layout, cross, wide), layout, way)
+            if reading is not None:
+                return _seeing(probe, Works(layout, cross, wide, reading, way))
+    return None
 
 
-def _shapes(probe: Probe, role: str, w: Works) -> tuple[str, ...]:
-    table = KEY_MASKS if role == "key_mask" else MASKS
-    for form in ("boolean", "added", "number"):
-        taken = []
-        for shape in table[w.layout]:
-            call = probe.call(w, **{role: _drawn(role, shape, w), "options": {"mask_form": form}})
-            way = replace(probe.way, masks={(role, w.layout): (shape,)})
-            if probe.reading(f"{role} ({shape})", call, w.layout, way) is not None:
-                taken.append(shape)
-        if taken:
-            return tuple(taken)
-    return ()
+def _ways(way: Way, layout: str) -> Iterator[Way]:
+    """As it is; and where a mask must be given, with one that hides nothing, in every form and shape."""
+    yield way
+    if "mask" in way.roles and way.roles.default("mask") is way.roles.by_role["mask"].empty:
+        for form in ("True", "1", "0.0"):
+            for shape in MASKS[layout]:
+                yield replace(way, forms={"mask": form}, masks={("mask", layout): (shape,)})
 
 
-def _drawn(role: str, shape: str, w: Works) -> NDArray[Any]:
-    """A mask or a bias of a shape, in the house's axes: each query sees some keys, no two of them the same ones."""
-    leading = [SIZES.B if "B" in shape else 1, SIZES.H if "H" in shape else 1][: rank_of(w.layout) - 2]
-    numbers = DRAW.numbers(
-        role, *leading, 1 if role == "key_mask" else SIZES.T_q if w.cross else SIZES.T_k, SIZES.T_k
-    )
-    if role == "bias":
-        return numbers
-    mask = numbers > 0
-    mask[..., 0] = True
-    return mask
+def _seeing(probe: Probe, works: Works) -> Works:
+    """Where a mask must be given: the one under which the queries matter, for it is the one that hides nothing."""
+    other = OTHER.get(works.way.forms.get("mask", ""))
+    if other is None:
+        return works
+    turned = replace(works, way=replace(works.way, forms={"mask": other}))
+    row = {"q": (0, 0, 0)}
+    one, two = (probe.touched(each, row) for each in (works, turned))
+    return turned if one is not None and two is not None and two.any() and not one.any() else works
 
 
-def _beside(probe: Probe, w: Works) -> set[str]:
-    """What else it takes, each tried by itself."""
-    offers: set[str] = set()
-    layout = w.layout
-
-    def takes(what: str, **more: Any) -> bool:
-        return probe.reading(what, probe.call(w, **more), layout) is not None
-
-    for role, value in (("causal", True), ("scale", 0.3), ("window", 2), ("softcap", 1.5)):
-        if role in probe.way.roles and takes(role, options={role: value}):
-            offers.add(role)
-    if "dropout" in probe.way.roles and takes("dropout", options={"dropout": 0.5}):
-        offers.add("dropout")
-    if (
-        "sinks" in probe.way.roles
-        and rank_of(layout) == 4
-        and takes("sinks", sinks=DRAW.numbers("sinks", SIZES.H))
-    ):
-        offers.add("sinks")
-    if rank_of(layout) == 4 and takes("grouped", kv=SIZES.G):
-        offers.add("grouped")
-    offers |= {dtype for dtype in probe.way.kind.dtypes if dtype != "float64" and takes(dtype, dtype=dtype)}
-    return offers | _weights(probe)
-
-
-def _weights(probe: Probe) -> set[str]:
-    """Where the weights stand when they are asked for; offered if they come back in every layout."""
-    found: dict[tuple[str, bool], Reading] = {}
-    for layout in dict.fromkeys(probe.way.layouts.values()):
-        usual = probe.way.readings[layout, False]
-        works = Works(layout, False, True, usual)
-        asked = probe.reading("weights", probe.call(works, want=("weights",)), layout)
-        if asked is not None and asked.weights is not None:
-            found[layout, True] = asked
-    probe.way = replace(probe.way, readings={**probe.way.readings, **found})
-    return {"weights"} if len(found) == len(set(probe.way.layouts.values())) else set()
+def _meant(probe: Probe, works: Works) -> tuple[bool, int]:
+    """How well a layout suits: different lengths fit in it, and a key reaches other queries, not other heads."""
+    touched = probe.touched(works, {"k": (0, 0, 0), "v": (0, 0, 0)})
+    if touched is None:
+        return works.cross, 0
+    others = touched.copy()
+    others[0, 0] = False
+    return works.cross, int(touched[0, 0, 1:].sum() - others.sum())
