@@ -1,4 +1,4 @@
-"""Somebody's function in a child: whatever it does, the parent gets an outcome, and nothing is left behind."""
+"""Somebody's function in a child: whatever it does, the parent gets an outcome, and nothing is left."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 import select
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -78,7 +79,7 @@ def test_what_goes_well_comes_back_as_it_is() -> None:
         return 2 * q
 
     with Isolated(lambda: doubled, Asked(), SHORT) as subject:
-        assert (subject.name, subject.kind, set(subject.notes)) == ("bare", "attention", set(Bare.notes))
+        assert (subject.name, subject.kind, subject.notes) == ("bare", "attention", Bare.notes)
         assert subject.offers == {"mask", "cross"}
         for _ in range(2):
             outcome = subject.call(CALL)
@@ -122,7 +123,7 @@ class Odd(np.ndarray):
         (lambda q: q * 1j, "out holds no real numbers: its dtype is complex128"),
         (
             lambda q: np.broadcast_to(0.0, (10**6, 10**6)),
-            r"out holds 8\.00 TB .*; at most 268 MB .* are read",
+            r"out holds 8\.00 TB .*; at most 268 MB .*",
         ),
         (lambda q: q.reshape(2, 3, *[1] * 8), "out has 10 axes; at most 8 are read"),
         (lambda q: q @ q, rf"ValueError: matmul.* \({HERE}\)"),
@@ -224,11 +225,12 @@ def test_ctrl_c_ends_the_child(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(self: Process, deadline: float) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), Isolated(lambda: hangs, Asked(), SHORT) as subject:
+    with Isolated(lambda: hangs, Asked(), SHORT) as subject:
         assert subject._process is not None
         pid = subject._process.pid
         monkeypatch.setattr(Process, "_wait", interrupted)
-        subject.call(CALL)
+        with pytest.raises(KeyboardInterrupt):
+            subject.call(CALL)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
@@ -272,7 +274,7 @@ def test_a_child_without_its_parent_leaves() -> None:
     [
         (
             lambda: os._exit(3),
-            "it could not be loaded: its process left with exit status 3, before it answered",
+            "it could not be loaded: its process left with exit status 3, .*",
         ),
         (lambda: [][0], f"loading it raised IndexError: list index out of range \\({HERE}\\)"),
         (lambda: hangs(0), rf"it could not be loaded: did not answer within 0\.5 s, at {HERE}"),
@@ -303,9 +305,7 @@ def test_memory_counts_from_what_is_held_already() -> None:
     small = Limits(seconds=5, bytes=2**26)  # 64 MiB
     assert once(lambda q: np.full(2**20, held[0]), small).out.size == 2**20  # 8 MiB, and copies on its way
     assert "ran out of memory" in once(lambda q: np.ones(2**24), small).ended
-    assert (
-        "ran out of memory" in once(lambda q: np.ones(2**22), small).ended
-    )  # 32 MiB: its copies are too much
+    assert "ran out of memory" in once(lambda q: np.ones(2**22), small).ended  # 32 MiB, thrice
 
 
 def test_direct_runs_here_and_tells_what_was_raised() -> None:
@@ -356,16 +356,9 @@ NUMBERS = hnp.arrays(
 @given(st.dictionaries(st.text(max_size=5), NUMBERS, max_size=3), st.booleans())
 def test_a_call_survives_the_wire(arrays: dict[str, Any], turned: bool) -> None:
     lain = {name: x.T if turned else x for name, x in arrays.items()}
-    call = Call(
-        lain, {"scale": float("inf"), "mask_form": "drop"}, "float16", ("weights", "gradient"), "strided"
-    )
-    again = wire.call_of(wire.received(_Reader(wire.of_call(call))))
-    assert (again.options, again.dtype, again.want, again.how) == (
-        call.options,
-        call.dtype,
-        call.want,
-        call.how,
-    )
+    beside = ({"scale": float("inf"), "mask_form": "drop"}, "float16", ("weights", "gradient"), "strided")
+    again = wire.call_of(wire.received(_Reader(wire.of_call(Call(lain, *beside)))))
+    assert (again.options, again.dtype, again.want, again.how) == beside
     assert list(again.arrays) == list(lain)
     for name, x in again.arrays.items():
         np.testing.assert_array_equal(x, lain[name])
@@ -394,10 +387,8 @@ def test_a_frame_that_was_tampered_with_is_refused_or_read_never_more(data: st.D
     for _ in range(data.draw(st.integers(1, 4))):
         frame[data.draw(st.integers(0, len(frame) - 1))] = data.draw(st.integers(0, 255))
     reader = _Reader(bytes(frame))
-    try:
+    with suppress(wire.WireError, EOFError):
         wire.outcome_of(wire.received(reader))
-    except (wire.WireError, EOFError):
-        pass
     assert reader.most <= wire.MOST_NUMBERS
 
 
@@ -426,7 +417,8 @@ def test_garbage_on_the_line_is_no_answer() -> None:
     def writes_to_everything(q: Any) -> Any:
         for number in range(3, 64):
             with suppress(OSError):
-                os.write(number, b"garbage" * 10)
+                if stat.S_ISSOCK(os.fstat(number).st_mode):
+                    os.write(number, b"garbage" * 10)
         return q
 
     assert "cannot be read" in once(writes_to_everything).ended

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from riverhead.checking.rules import adapting
-from riverhead.checking.rules.adapting.signature import Asked
 from riverhead.checking.rules.draw import Draw, Sizes
 from riverhead.checking.rules.report import Report
-from riverhead.checking.rules.running.isolated import Isolated
 from riverhead.checking.rules.running.limits import Limits
-from riverhead.checking.rules.running.subject import Direct
-from riverhead.checking.rules.running.target import load_target
-from riverhead.checking.rules.studies import STUDIES
-from riverhead.checking.rules.trial import Study, Trial
 from riverhead.errors import InputError
+
+if TYPE_CHECKING:
+    from riverhead.checking.rules.trial import Study
 
 __all__ = ["Limits", "Report", "Sizes", "conventions", "implementation"]
 
@@ -54,8 +50,15 @@ def implementation(
     >>> implementation(attention).mistakes
     ('no-scale',)
     """
+    from riverhead.checking.rules import adapting
+    from riverhead.checking.rules.running.isolated import Isolated
+    from riverhead.checking.rules.running.subject import Direct
+    from riverhead.checking.rules.running.target import load_target
+    from riverhead.checking.rules.studies import STUDIES
+    from riverhead.checking.rules.trial import Trial
+
     _known("kind", kind, STUDIES)
-    asked = Asked(kind, arrays, dict(arguments or {}))
+    asked = adapting.Asked(kind, arrays, dict(arguments or {}))
 
     def load() -> Any:
         return load_target(f) if isinstance(f, str) else f
@@ -71,6 +74,7 @@ def implementation(
 def conventions(studies: Iterable[Study]) -> dict[str, tuple[str, ...]]:
     """Return the names of every convention that studies can tell apart, by aspect.
 
+    >>> from riverhead.checking.rules.studies import STUDIES
     >>> conventions(STUDIES["attention"])["mask"]
     ('drop', 'keep')
     """

@@ -21,7 +21,7 @@ from riverhead.checking.rules.running.limits import Limits, bounded
 from riverhead.checking.rules.running.raised import described
 from riverhead.checking.rules.running.wire import call_of, of_outcome, packed, received
 from riverhead.cost.figures import bytes_said
-from riverhead.errors import RiverheadError
+from riverhead.errors import InputError, RiverheadError
 
 if TYPE_CHECKING:
     from riverhead.checking.rules.adapting.signature import Asked
@@ -33,10 +33,12 @@ NO_MEMORY = "can't allocate memory"  # how torch says it, in a RuntimeError
 
 
 def serve(line: socket.socket, noise: int, load: Callable[[], Any], asked: Asked, limits: Limits) -> None:
-    """Answer on ``line``: first what the function is, or why it is refused; then each call, until it closes.
+    """Answer on ``line``: that it is loaded; what it is, or why it is refused; then each call.
 
     ``noise`` is where standard output and error go.
     """
+    from riverhead.checking.rules import adapting
+
     _alone(noise)
     own = os.getpid()
 
@@ -46,9 +48,14 @@ def serve(line: socket.socket, noise: int, load: Callable[[], Any], asked: Asked
         sys.stdout.flush()
         line.sendall(frame)
 
-    adapter = _adapter(load, asked, limits)
-    if isinstance(adapter, str):
-        return answer(packed({"refused": adapter}))
+    try:
+        bounded(limits.bytes)
+        thing = _done("loading it", load)
+        answer(packed({}))
+        bounded(limits.bytes)
+        adapter = _done("trying it", lambda: adapting.adapt(thing, asked))
+    except RiverheadError as refused:
+        return answer(packed({"refused": str(refused)}))
     says = {"name": adapter.name, "kind": adapter.kind, "notes": list(adapter.notes)}
     answer(packed({**says, "offers": sorted(adapter.offers)}))
     with suppress(EOFError):
@@ -81,21 +88,17 @@ def _alone(noise: int) -> None:
     gc.freeze()
 
 
-def _adapter(load: Callable[[], Any], asked: Asked, limits: Limits) -> Adapter | str:
-    """Load and adapt the function; a text says why that cannot be done."""
-    from riverhead.checking.rules import adapting
-
+def _done(what: str, do: Callable[[], Any]) -> Any:
+    """Load or adapt somebody's code; `RiverheadError` says why that cannot be done."""
     _one_thread()
-    bounded(limits.bytes)
     try:
-        adapter: Adapter = adapting.adapt(load(), asked)
-    except RiverheadError as refused:
-        return str(refused)
+        return do()
+    except RiverheadError:
+        raise
     except BaseException as raised:  # noqa: BLE001 - it is somebody's code
-        return f"loading it raised {described(raised)}"
-    _one_thread()
-    bounded(limits.bytes)
-    return adapter
+        raise InputError(f"{what} raised {described(raised)}") from None
+    finally:
+        _one_thread()  # it may have brought torch
 
 
 def _one_thread() -> None:

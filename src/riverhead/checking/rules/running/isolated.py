@@ -29,13 +29,13 @@ class Isolated:
     ``load()`` runs in the child alone. After a hang or a crash the next call gets a new child; after three in
     a row it is not asked again. `InputError` on entering where it cannot be loaded, or called.
 
-    >>> from riverhead.checking.rules.adapting.signature import Asked
     >>> import numpy as np
-    >>> def attention(q, k, v):
-    ...     raise SystemExit(7)
+    >>> from riverhead.checking.rules.adapting.signature import Asked
+    >>> from riverhead.core import attention
     >>> with Isolated(lambda: attention, Asked()) as subject:
-    ...     print(subject.call(Call({name: np.ones((2, 3)) for name in "qkv"})).ended)
-    its process left with exit status 7, before it answered
+    ...     subject.call(Call({name: np.ones((2, 1)) for name in "qkv"})).out
+    array([[1.],
+           [1.]])
     """
 
     name: str
@@ -51,10 +51,7 @@ class Isolated:
     def __enter__(self) -> Self:
         if not hasattr(os, "fork"):
             raise InputError("this system cannot fork: isolated=False runs the function in this very process")
-        try:
-            _, says = self._started()
-        except LostError as ended:
-            raise InputError(f"it could not be loaded: {ended}") from None
+        _, says = self._started()
         self.name, self.kind = str(says["name"]), str(says["kind"])
         self.offers, self.notes = frozenset(map(str, says["offers"])), tuple(map(str, says["notes"]))
         return self
@@ -84,14 +81,22 @@ class Isolated:
         work = partial(serve, load=self._load, asked=self._asked, limits=self._limits)
         process = self._process = Process(work)
         try:
-            says, _ = process.ask(b"", self._limits.load_seconds)
+            self._asked_for(process, "load", self._limits.load_seconds)
+            says = self._asked_for(process, "call", self._limits.seconds)
         except BaseException:
             self._end()
             raise
-        if "refused" in says:
-            self._end()
-            raise InputError(str(says["refused"]))
         return process, says
+
+    def _asked_for(self, process: Process, what: str, seconds: float) -> dict[str, Any]:
+        """What the child says of itself as soon as it could do that."""
+        try:
+            says, _ = process.ask(b"", seconds)
+        except LostError as lost:
+            raise InputError(f"it could not be {what}ed: {lost}") from None
+        if "refused" in says:
+            raise InputError(str(says["refused"]))
+        return says
 
     def _end(self) -> str:
         """End the child, if there is one, and return what it had printed."""
