@@ -53,7 +53,7 @@ def agree(
     try:
         right = np.asarray(follow(call, choices, steps).out)
     except ValueError:  # axes that do not fit: whoever goes this way gets an error here, or another shape
-        return bool(outcome.error) or outcome.out.shape != np.shape(follow(call, (), steps).out)
+        return bool(outcome.error) or outcome.out.shape != _right_shape(call, steps)
     if outcome.trouble or right.shape != outcome.out.shape:
         return False
     loose = max((choice.loose for choice in choices), default=0.0)
@@ -64,6 +64,14 @@ def dtype_of(outcome: Outcome) -> Any:
     """The dtype that the result was computed in: its own, bfloat16 as coarse as it is."""
     name = str(outcome.facts.get("dtype", outcome.out.dtype))
     return np.dtype("float16") if name == "bfloat16" else np.dtype(name)
+
+
+def _right_shape(call: Call, steps: Mapping[str, Change]) -> tuple[int, ...]:
+    """The shape of a right output; () where the arrays of a call fit no right way."""
+    try:
+        return np.shape(follow(call, (), steps).out)
+    except ValueError:
+        return ()
 
 
 def explain(
