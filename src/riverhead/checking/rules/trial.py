@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from riverhead.checking.rules.arithmetic import arithmetic, working
 from riverhead.checking.rules.call import Call, Outcome
@@ -81,7 +82,7 @@ class Trial:
         calls = study.calls(self)
         if not calls:
             return
-        if "always_causal" in self.subject.offers:
+        if self.always_causal:
             calls = [replace(call, options={**call.options, "causal": True}) for call in calls]
         observed = [(call, self.ask(call)) for call in calls]
         ended = [(call, outcome) for call, outcome in observed if outcome.ended]
@@ -92,6 +93,25 @@ class Trial:
             self.not_offered += [NotOffered(rule.id, raised[0][1].error) for rule in asked]
         else:
             (study.judge or by_value)(self, study, observed)
+
+    @property
+    def always_causal(self) -> bool:
+        """Whether the function lets no query see the future, asked to or not."""
+        return "always_causal" in self.subject.offers or "always_causal" in self.facts
+
+    def qkv(
+        self,
+        *leading: int,
+        kv: tuple[int, ...] | None = None,
+        T_q: int | None = None,
+        T_k: int | None = None,
+        d_v: int | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """Draw q, k, v: as many queries as keys unless told otherwise, v as wide as k where it must be."""
+        s = self.draw.sizes
+        wide = (d_v or s.d_v) if "d_v" in self.subject.offers else s.d_k
+        T_k = T_k or s.T_k
+        return self.draw.qkv(*leading, kv=kv, T_q=T_q or T_k, T_k=T_k, d_v=wide)
 
     def ask(self, call: Call) -> Outcome:
         """Run the function once more; what it prints is kept."""
@@ -104,7 +124,7 @@ class Trial:
         asked = []
         for rule in self.rules_of(study):
             lacks = [need for need in rule.needs if self.subject.offers.isdisjoint(need.split("|"))]
-            broken = [id for id in rule.after if self.broke(id)]
+            broken = [id for id in ("runs", *rule.after) if self.broke(id)]
             if self.lost and study.judge is None:
                 broken = broken or [self.lost]
             if lacks:

@@ -1,0 +1,267 @@
+"""Who may attend by place: causal order, where queries stand among more keys, a sliding window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from riverhead.checking.rules.call import Call
+from riverhead.checking.rules.judge import explain
+from riverhead.checking.rules.pipeline import everyone
+from riverhead.checking.rules.report import Agreed
+from riverhead.checking.rules.rule import Change, Choice
+from riverhead.checking.rules.studies.empty import EMPTY_WITH_PLACE
+from riverhead.checking.rules.studies.hidden import HUGE, moved
+from riverhead.checking.rules.studies.hiding import EMPTY_ROWS, form_of, leading, lost, manners, qkv, speckled
+from riverhead.checking.rules.studies.low import by_place, fill_studies
+from riverhead.checking.rules.trial import Observed, Study, Trial, by_value
+from riverhead.core.masks import places
+
+__all__ = ["CAUSAL_WAYS", "PLACE"]
+
+
+def when(option: str, change: Change) -> Change:
+    """Change who is visible by place only where an option asks for it."""
+    return lambda p: change(p) if getattr(p, option) else everyone(p)
+
+
+# Causal
+
+
+def causal_calls(trial: Trial) -> Sequence[Call]:
+    """As many queries as keys: nothing to agree on."""
+    return [Call(qkv(trial), {"causal": True})]
+
+
+def turned_away(id: str, says: str, past: Change) -> tuple[Choice, ...]:
+    """A causal order under which some query sees no key, with each thing that such a row may give."""
+    return tuple(
+        Choice(id, "causal", f"{says}; a row that is left without a key gives {name}",
+               {"past": when("causal", past), **rows})
+        for name, rows in EMPTY_ROWS.items()
+    )  # fmt: skip
+
+
+CAUSAL_WAYS = (
+    *manners("causal", "causal", "past", "the causal mask", "the future"),
+    Choice("causal-sees-one-ahead", "causal", "each query sees one token of the future",
+           {"past": when("causal", lambda p: p.behind >= -1)}),
+    Choice("causal-inverted", "causal", "the causal mask is turned over: a query sees itself and the future",
+           {"past": when("causal", lambda p: p.behind <= 0)}),
+    *turned_away("causal-hides-oneself", "no query sees itself, only those before it",
+                 lambda p: p.behind > 0),
+    *turned_away("causal-inverted", "the causal mask is inverted: each query sees the future alone",
+                 lambda p: p.behind < 0),
+)  # fmt: skip
+
+
+def cross_calls(trial: Trial) -> Sequence[Call]:
+    """Fewer queries than keys, and one query alone, as in decoding."""
+    arrays, s = qkv(trial), trial.draw.sizes
+    some = min(s.T_q, s.T_k - 1)
+    return [Call({**arrays, "q": arrays["q"][:n]}, {"causal": True}) for n in (some, 1)]
+
+
+def _from_the_start(p: Any) -> Any:  # (T_q, T_k)
+    i, j = places(p.T_q, p.T_k, "start")
+    return i - j
+
+
+def _one_sees_all(p: Any) -> Any:  # (T_q, T_k)
+    return p.behind if p.T_q == 1 else _from_the_start(p)
+
+
+FEWER = "where queries are fewer than keys, "
+START = f"{FEWER}the first query stands at the first key"
+ALIGNED = (
+    Choice("causal-start", "causal-cross", START, {"behind+": _from_the_start}, agreed=("causal", "start")),
+    Choice("causal-start", "causal-cross", f"{START}, but one query alone sees every key",
+           {"behind+": _one_sees_all}, agreed=("causal", "start")),
+    Choice("causal-ignored", "causal-cross", f"{FEWER}the causal mask hides nothing",
+           {"past+": lambda p: p.past if p.T_q == p.T_k else everyone(p)}),
+)  # fmt: skip
+END = Agreed("causal", "end", f"{FEWER}the last query stands at the last key")
+
+
+def masked_calls(trial: Trial) -> Sequence[Call]:
+    """A mask beside causal that hides some of the past, and leaves each query itself."""
+    s = trial.draw.sizes
+    mask = speckled(trial, "mask", s.T_k, s.T_k, oneself=True)
+    return [Call({**qkv(trial), "mask": mask}, {"causal": True, **form_of(trial, "mask")})]
+
+
+MASKED_WAYS = (
+    Choice("causal-drops-mask", "causal-and-mask", "the mask is ignored where causal is asked for",
+           {"masked+": lambda p: everyone(p) if p.causal else p.masked}),
+    Choice("mask-drops-causal", "causal-and-mask", "causal is ignored where there is a mask",
+           {"past+": lambda p: p.past if p.mask is None else everyone(p)}),
+    Choice("mask-or-causal", "causal-and-mask", "a key is visible where either of the two lets it be seen",
+           {"seen+": lambda p: (p.masked | p.past) & p.padded & p.near
+            if p.causal and p.mask is not None else p.seen}),
+)  # fmt: skip
+
+
+# The future
+
+
+def future_calls(trial: Trial) -> Sequence[Call]:
+    """The same tokens, and again others from the middle on: alone, in samples, with weights asked for."""
+    offers = trial.subject.offers
+    found = []
+    for axes in ((), *((leading(trial),) if offers & {"batch", "heads"} else ())):
+        arrays = qkv(trial, *axes)
+        later = np.arange(arrays["q"].shape[-2])[:, None] >= _middle(arrays)
+        other = {name: trial.draw.numbers(f"later {name}", *x.shape) for name, x in arrays.items()}
+        other["v"][...] = HUGE
+        changed = {name: np.where(later, other[name], x) for name, x in arrays.items()}
+        for want in ((), *((("weights",),) if "weights" in offers else ())):
+            found += [Call(each, {"causal": True}, want=want) for each in (arrays, changed)]
+    return found
+
+
+def _middle(arrays: Any) -> int:
+    return int(arrays["q"].shape[-2]) // 2
+
+
+def future_judge(trial: Trial, study: Study, observed: Observed) -> None:
+    """What comes later moves no earlier row."""
+    for (_, base), (call, outcome) in zip(observed[::2], observed[1::2], strict=True):
+        found = (
+            {"detail": base.trouble} if base.trouble else moved(base, outcome, slice(_middle(call.arrays)))
+        )
+        if found:
+            trial.fail(
+                study.name,
+                call,
+                mistake="future-leaks",
+                did="other tokens later on move earlier rows",
+                **found,
+            )
+    trial.pass_(study.name)
+
+
+# A window
+
+
+WINDOWS = (2, 3)
+
+
+def option(trial: Trial) -> dict[str, bool]:
+    """Ask for causal where it can be asked for."""
+    return {"causal": True} if "causal" in trial.subject.offers else {}
+
+
+def window_calls(trial: Trial) -> Sequence[Call]:
+    """Narrow windows, and some that reach as far as there are keys, and further."""
+    arrays, T = qkv(trial), trial.draw.sizes.T_k
+    return [Call(arrays, {"window": W, **option(trial)}) for W in (*WINDOWS, T - 1, T, T + 2)]
+
+
+def sides_calls(trial: Trial) -> Sequence[Call]:
+    """Windows without causal."""
+    arrays = qkv(trial)
+    return [Call(arrays, {"window": W}) for W in WINDOWS]
+
+
+def one_calls(trial: Trial) -> Sequence[Call]:
+    """Fewer queries than keys, and one alone."""
+    return [
+        replace(call, options={"window": W, **option(trial)}) for call in cross_calls(trial) for W in WINDOWS
+    ]
+
+
+def window_mask_calls(trial: Trial) -> Sequence[Call]:
+    """A window and a mask that leaves each query itself."""
+    return [
+        replace(call, options={**call.options, "window": WINDOWS[-1], **option(trial)})
+        for call in masked_calls(trial)
+    ]
+
+
+def near(id: str, rule: str, says: str, change: Change, **more: Any) -> Choice:
+    """Another window."""
+    return Choice(id, rule, says, {"near": when("window", change)}, **more)
+
+
+def sides(rule: str) -> tuple[Choice, ...]:
+    """Where a window lies without causal, if not on both sides."""
+    return (
+        near("window-back", rule, "a window reaches back alone: itself and the W − 1 keys before",
+             lambda p: (p.behind >= 0) & (p.behind < p.window), agreed=("window", "back")),
+        near("window-centred", rule, "a window has half its width on each side of oneself",
+             lambda p: abs(p.behind) <= p.window // 2, agreed=("window", "centred")),
+        near("window-with-causal-alone", rule, "a window counts only where causal is asked for",
+             lambda p: abs(p.behind) < p.window if p.causal else everyone(p),
+             agreed=("window", "with-causal-alone")),
+        near("window-sees-future", rule, "a window bounds the past alone: each query sees all of the future",
+             lambda p: p.behind < p.window),
+    )  # fmt: skip
+
+
+def widths(rule: str, where: str = "") -> tuple[Choice, ...]:
+    """How many keys a window shows, if not as many as it says."""
+    return (
+        near("window-one-more", rule, f"{where}a window of W shows W + 1 keys: oneself is not counted",
+             lambda p: abs(p.behind) <= p.window),
+        near("window-one-less", rule, f"{where}a window of W shows W − 1 keys",
+             lambda p: abs(p.behind) < p.window - 1),
+        near("window-ignored", rule, f"{where}the window hides nothing", everyone),
+    )  # fmt: skip
+
+
+def window_judge(trial: Trial, study: Study, observed: Observed) -> None:
+    """Judge by value; a window that hides nothing may need a mask, which is then given, too."""
+    if lost(trial, study):
+        return
+    found = explain(observed, trial.known, study.ways, trial.steps) or ()
+    if "window-ignored" in {way.id for way in found} and "mask" in trial.subject.offers:
+        call, _ = observed[0]
+        T = len(call.arrays["k"])
+        given = {"mask": np.ones((T, T), bool)}
+        more = replace(
+            call, arrays={**call.arrays, **given}, options={**call.options, **form_of(trial, "mask")}
+        )
+        outcome = trial.ask(more)
+        observed = observed if outcome.trouble else [*observed, (more, outcome)]
+    alone = not option(trial) and not trial.always_causal
+    by_value(trial, replace(study, usual=(BOTH_SIDES,) if alone else ()), observed)
+
+
+BOTH_SIDES = Agreed(
+    "window", "both-sides", "without causal, a window of W shows W − 1 keys on each side of oneself"
+)
+WINDOW_WAYS = (
+    *widths("window"),
+    near("window-needs-mask", "window", "the window hides nothing unless a mask is given, too",
+         lambda p: everyone(p) if p.mask is None else abs(p.behind) < p.window),
+    Choice("window-drops-causal", "window", "causal is ignored where there is a window",
+           {"past+": lambda p: p.past if p.window is None else everyone(p)}),
+    *sides("window"),
+)  # fmt: skip
+ONE_WAYS = (
+    *widths("window-decode", FEWER),
+    Choice("causal-start", "window-decode", START, {"behind+": _from_the_start}, agreed=("causal", "start")),
+)
+WINDOW_MASK_WAYS = (
+    Choice("window-drops-mask", "window-and-mask", "the mask is ignored where there is a window",
+           {"masked+": lambda p: p.masked if p.window is None else everyone(p)}),
+    Choice("mask-drops-window", "window-and-mask", "the window is ignored where there is a mask",
+           {"near+": lambda p: p.near if p.mask is None else everyone(p)}),
+)  # fmt: skip
+
+PLACE = (
+    Study("causal", causal_calls, CAUSAL_WAYS),
+    Study("causal-cross", cross_calls, ALIGNED, usual=(END,), optional=True),
+    *fill_studies("causal-fill", by_place, ("past",)),
+    Study("causal-and-mask", masked_calls, MASKED_WAYS, optional=True),
+    EMPTY_WITH_PLACE,
+    Study("future", future_calls, judge=future_judge),
+    Study("window", window_calls, WINDOW_WAYS, judge=window_judge),
+    Study("window-sides", sides_calls, (*widths("window-sides", "without causal, "), *sides("window-sides")),
+          usual=(BOTH_SIDES,), optional=True),
+    Study("window-decode", one_calls, ONE_WAYS, optional=True),
+    Study("window-and-mask", window_mask_calls, WINDOW_MASK_WAYS, optional=True),
+)  # fmt: skip
