@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from riverhead.checking.rules.adapting.offering import attention_adapter
-from riverhead.checking.rules.adapting.roles import roles_of
-from riverhead.checking.rules.adapting.signature import Asked, name_of, signature_of
+from riverhead.checking.rules.adapting.signature import Asked
 from riverhead.checking.rules.running.subject import Adapter
 from riverhead.errors import InputError
 
@@ -22,8 +20,8 @@ def adapt(thing: Any, asked: Asked | None = None) -> Adapter:
     >>> adapt(lambda q, k, v: np.exp(q @ k.T) @ v).notes
     ('NumPy arrays of float64', 'q, k, v by position: q, k, v', 'layout (T, d)')
     """
-    asked = asked or Asked()
+    from riverhead.checking.rules.adapting.kinds import adapter_of
+
     if not callable(thing):
-        raise InputError(f"{name_of(thing)} cannot be called; a function, a module or a class is checked")
-    name, signature = name_of(thing), signature_of(thing)
-    return attention_adapter(thing, name, roles_of(name, signature, asked), asked)
+        raise InputError(f"{thing!r:.100} cannot be called; a function, a module or a class is checked")
+    return adapter_of(thing, asked or Asked())

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,14 +17,20 @@ from riverhead.errors import InputError
 
 __all__ = ["KINDS", "Kind", "order"]
 
+MOST_FOLLOWED = 50  # functions that are looked into, of those that a function calls
+
 
 class Kind(Protocol):
     """How arrays of one kind are made; each is made anew for each call."""
 
-    name: str
-    words: str
-    dtypes: tuple[str, ...]
-    hows: tuple[str, ...]
+    @property
+    def name(self) -> str: ...
+    @property
+    def words(self) -> str: ...
+    @property
+    def dtypes(self) -> tuple[str, ...]: ...
+    @property
+    def hows(self) -> tuple[str, ...]: ...
 
     def give(self, x: NDArray[Any], dtype: str, how: str = "") -> Any:
         """Make an array: ``dtype`` is for real numbers; booleans and whole numbers stay what they are."""
@@ -109,48 +118,63 @@ KINDS: dict[str, Kind] = {kind.name: kind for kind in (Numpy(), Torch(), Lists()
 
 
 def order(thing: Any, asked: str | None) -> tuple[Kind, ...]:
-    """Return the kinds to try, the likeliest first: by what the function's code and annotations mention."""
+    """Return the kinds to try, the likeliest first: by what the function's code and annotations mention.
+
+    Where they mention neither, lists come first: what works with lists alone was written for them.
+    """
     if asked is not None:
         if asked not in KINDS:
             raise InputError(f"arrays are {', '.join(KINDS)}; {asked!r} was asked for")
         return (KINDS[asked],)
-    names = {"torch": ("torch", "numpy", "list"), "numpy": ("numpy", "torch", "list")}
-    tried = names.get(mentioned(thing), ("list", "numpy", "torch"))
+    first = {"torch": ("torch", "numpy", "list"), "numpy": ("numpy", "torch", "list")}
+    tried = first.get(mentioned(thing), ("list", "numpy", "torch"))
     here = "torch" in sys.modules or importlib.util.find_spec("torch") is not None
     return tuple(KINDS[name] for name in tried if name != "torch" or here)
 
 
 def mentioned(thing: Any) -> str:
-    """Return the library that a function uses, "torch" or "numpy": by its own code, else by its module."""
-    if type(thing).__module__.split(".")[0] == "torch":
+    """Return the library that a function uses, "torch" or "numpy", by its code and what that calls; else "".
+
+    >>> mentioned(lambda x: np.exp(x)), mentioned(lambda x: x)
+    ('numpy', '')
+    """
+    if _root(type(thing)) == "torch":
         return "torch"
     function = function_of(thing)
     if function is None:
         return str(getattr(thing, "__module__", None) or "").split(".")[0]
-    known = function.__globals__
-    closed = [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
-    used = [known[name] for name in function.__code__.co_names if name in known]
-    annotated = list(getattr(function, "__annotations__", {}).values())
-    for values in ([*used, *closed, *annotated], list(known.values())):
-        roots = {_root(value) for value in values}
-        for name in ("torch", "numpy"):
-            if name in roots:
-                return name
-    return ""
+    roots = {_root(value) for value in _used(function, set())}
+    return next((name for name in ("torch", "numpy") if name in roots), "")
 
 
-def _filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents
-    except ValueError:
-        return False
-    return True
+def _used(function: FunctionType, met: set[FunctionType]) -> Iterator[Any]:
+    """Yield what a function's code and annotations mention, and what those of functions do that it calls."""
+    met.add(function)
+    yield from getattr(function, "__annotations__", {}).values()
+    codes = [function.__code__]
+    for code in codes:
+        codes += [const for const in code.co_consts if isinstance(const, CodeType)]
+    names = {name for code in codes for name in code.co_names}
+    yield from names & {"torch", "numpy"}  # imported inside
+    known = [function.__globals__[name] for name in names if name in function.__globals__]
+    for value in [*known, *_closed(function)]:
+        inner = function_of(value) if callable(value) and not isinstance(value, type) else None
+        yield value
+        if inner is not None and inner not in met and len(met) < MOST_FOLLOWED:
+            yield from _used(inner, met)
+
+
+def _closed(function: FunctionType) -> Iterator[Any]:
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # not filled yet
+            yield cell.cell_contents
 
 
 def _root(value: Any) -> str:
-    if isinstance(value, str):  # an annotation not evaluated
-        return "torch" if "Tensor" in value else "numpy" if "np." in value or "NDArray" in value else ""
+    if isinstance(value, str):  # an annotation that is not evaluated, or the name of what is imported
+        words = {"torch": ("torch", "Tensor"), "numpy": ("numpy", "np.", "NDArray")}
+        return next((name for name, parts in words.items() if any(part in value for part in parts)), "")
     name = (
-        getattr(value, "__name__", "") if isinstance(value, type(sys)) else getattr(value, "__module__", "")
+        getattr(value, "__name__", "") if isinstance(value, ModuleType) else getattr(value, "__module__", "")
     )
     return str(name).split(".")[0]

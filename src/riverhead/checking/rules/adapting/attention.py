@@ -32,9 +32,9 @@ __all__ = ["AttentionAdapter", "Handed", "Way", "hand_over"]
 class Way:
     """How a function is called: what was found by trying.
 
-    ``layouts`` by the rank of a call's q; ``readings`` by layout, and whether weights are asked for; ``masks``
-    the shapes in which one is taken, by role and layout; ``forms`` how a dropout, a window, or a mask that
-    must be given is given. ``dtype`` is what the function gets where a call says float64.
+    ``layouts`` by the rank of a call's q; ``readings`` by layout, and whether weights are asked for;
+    ``masks`` the shapes in which one is taken, by role and layout; ``forms`` how a dropout, a window, or a
+    mask that must be given is given. ``dtype`` is what the function gets where a call says float64.
     """
 
     function: Callable[..., Any]
@@ -56,7 +56,7 @@ class Handed:
     sizes: Mapping[str, int]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class AttentionAdapter:
     """Calls a function of q, k, v."""
 
@@ -83,6 +83,8 @@ class AttentionAdapter:
         )
         arrays = results(call, handed, reading, made)
         facts = {"dtype": dtype_of(pick(made.result, reading.out)), **made.facts}
+        if call.dtype == "float64" != self.way.dtype:
+            facts["given"] = self.way.dtype
         if "inputs" in call.want:
             inputs, changed = afterwards(call, handed, before)
             arrays, facts = arrays | inputs, facts | {"changed": changed}
@@ -106,7 +108,7 @@ def hand_over(way: Way, call: Call, layout: str) -> Handed:
 
 
 def masks_of(way: Way, call: Call, sizes: Mapping[str, int]) -> dict[str, NDArray[Any]]:
-    """What hides or shifts scores, each with the axes (B, H, T_q, T_k), or 1 for those that it does not vary along."""
+    """What hides or shifts scores, each (B, H, T_q, T_k), with 1 for the axes that it does not vary along."""
     found: dict[str, NDArray[Any]] = {}
     form = str(call.options.get("mask_form", "boolean"))
     rank = call.arrays["q"].ndim

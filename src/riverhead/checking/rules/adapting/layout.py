@@ -121,7 +121,7 @@ def fits(shape: tuple[int, ...], layout: str, sizes: Mapping[str, int]) -> bool:
 
 
 def mask_to(mask: NDArray[Any], layout: str, sizes: Mapping[str, int]) -> NDArray[Any] | None:
-    """Lay a mask (B or 1, H or 1, T_q or 1, T_k) out as a function takes it; None where that would lose some of it.
+    """Lay a mask (B, H, T_q, T_k; 1 where it is the same) out as a function takes it; None if it cannot be.
 
     >>> mask_to(np.ones((2, 1, 3, 4), bool), "T S", {"B": 2, "H": 1, "T": 3, "S": 4}).shape
     (3, 4)

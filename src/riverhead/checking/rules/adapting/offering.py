@@ -1,4 +1,4 @@
-"""What a function of q, k, v offers: each thing tried by itself, and taken for offered only where it worked."""
+"""What a function of q, k, v offers: each thing is tried by itself, and offered only where it worked."""
 
 from __future__ import annotations
 
@@ -128,9 +128,8 @@ def _shapes(probe: Probe, role: str, w: Works) -> tuple[str, ...]:
         taken = []
         for shape in (KEY_MASKS if role == "key_mask" else MASKS)[w.layout]:
             way = replace(probe.way, masks={(role, w.layout): (shape,)})
-            call = call_of(
-                w.layout, w.cross, w.wide, **{role: _drawn(role, shape, w)}, options={"mask_form": form}
-            )
+            more = {role: _drawn(role, shape, w), "options": {"mask_form": form}}
+            call = call_of(w.layout, w.cross, w.wide, **more)
             if probe.reading(f"{role} ({shape})", call, w.layout, way) is not None:
                 taken.append(shape)
         if taken:
@@ -139,7 +138,7 @@ def _shapes(probe: Probe, role: str, w: Works) -> tuple[str, ...]:
 
 
 def _drawn(role: str, shape: str, w: Works) -> NDArray[Any]:
-    """A mask or a bias that varies along the axes of a shape, as a call has it: each query sees the first key."""
+    """A mask or a bias that varies along the axes of a shape, as a call has it: all see the first key."""
     rows = SIZES.T_q if w.cross else SIZES.T_k
     if role == "key_mask":
         numbers = DRAW.numbers(role, SIZES.B if "B" in shape else 1, SIZES.T_k)

@@ -60,7 +60,7 @@ class Probe:
             return None
 
     def reading(self, what: str, call: Call, layout: str, way: Way | None = None) -> Reading | None:
-        """Where the results of a call stand; None where it raises, or gives nothing with a row for each query."""
+        """Where the results of a call stand; None where it raises, or has no row for each query."""
         answer = self.ask(what, call, layout, way)
         if answer is None:
             return None
@@ -78,7 +78,7 @@ class Probe:
         )
 
     def touched(self, works: Works, changed: Mapping[str, tuple[int, ...]]) -> NDArray[np.bool_] | None:
-        """Which rows (B, H, T_q) of the output change with one row (b, h, t) of an input; None if not the same twice."""
+        """Which rows (B, H, T_q) of the output change with one row of each input; None if they do anyway."""
         call = call_of(works.layout, False, works.wide)
         arrays = {name: x.copy() for name, x in call.arrays.items()}
         for name, place in changed.items():
@@ -97,9 +97,9 @@ class Probe:
         return from_layout(as_array(pick(result, works.reading.out)), works.reading.layout, handed.sizes["H"])
 
 
-def call_of(layout: str, cross: bool, wide: bool, kv: int | None = None, **more: Any) -> Call:
-    """A tiny call for a layout; ``more`` are arrays by name, and what else a call has."""
-    leading = LEADING[rank_of(layout)]
+def call_of(layout: str, cross: bool, wide: bool, **more: Any) -> Call:
+    """A tiny call for a layout; ``more`` are arrays by name, how many kv heads, what else a call has."""
+    leading, kv = LEADING[rank_of(layout)], more.pop("kv", None)
     arrays = DRAW.qkv(
         *leading,
         kv=(SIZES.B, kv) if kv else None,
@@ -143,7 +143,7 @@ def _ways(way: Way, layout: str) -> Iterator[Way]:
 
 
 def _seeing(probe: Probe, works: Works) -> Works:
-    """Where a mask must be given: the one under which the queries matter, for it is the one that hides nothing."""
+    """Where a mask must be given: the one under which the queries matter, for it hides nothing."""
     other = OTHER.get(works.way.forms.get("mask", ""))
     if other is None:
         return works
@@ -154,7 +154,7 @@ def _seeing(probe: Probe, works: Works) -> Works:
 
 
 def _meant(probe: Probe, works: Works) -> tuple[bool, int]:
-    """How well a layout suits: different lengths fit in it, and a key reaches other queries, not other heads."""
+    """How well a layout suits: different lengths fit, and a key reaches other queries, not other heads."""
     touched = probe.touched(works, {"k": (0, 0, 0), "v": (0, 0, 0)})
     if touched is None:
         return works.cross, 0

@@ -17,6 +17,7 @@ __all__ = ["Reading", "as_array", "dtype_of", "parts", "pick", "read", "said"]
 
 Key: TypeAlias = tuple[str, Any]  # ("whole", None), ("item", 0), ("item", "out"), ("field", "weights")
 WHOLE: Key = ("whole", None)
+FLOATS = ("float64", "float32", "float16", "bfloat16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +37,15 @@ def is_tensor(x: Any) -> bool:
 
 
 def dtype_of(x: Any) -> str:
-    """Return the dtype of what a function returned; that of a list is float64's.
+    """Return the dtype of what a function returned: of a list its numbers', of what is no float "float64".
 
-    >>> dtype_of(np.float32([1])), dtype_of([[1.0]])
-    ('float32', 'float64')
+    >>> dtype_of(np.float32([1])), dtype_of([[1.0]]), dtype_of([np.float16(1)])
+    ('float32', 'float64', 'float16')
     """
-    return str(getattr(x, "dtype", "float64")).removeprefix("torch.")
+    while isinstance(x, (list, tuple)) and x:
+        x = x[0]
+    name = str(getattr(x, "dtype", "float64")).removeprefix("torch.")
+    return name if name in FLOATS else "float64"
 
 
 def as_array(x: Any) -> NDArray[Any]:
@@ -52,6 +56,7 @@ def as_array(x: Any) -> NDArray[Any]:
     >>> as_array([[1, 2], [3, 4]]).dtype
     dtype('float64')
     """
+    found: NDArray[Any]
     if is_tensor(x):
         x = x.detach().cpu()
         found = (x.float() if dtype_of(x) == "bfloat16" else x).numpy()
@@ -76,7 +81,7 @@ def said(x: Any) -> str:
     """What something is, in a few words.
 
     >>> said((1, None)), said(None), said(np.ones((2, 3)))
-    ('a tuple of int, NoneType', 'None', 'an ndarray of shape (2, 3)')
+    ('a tuple of int, NoneType', 'None', 'a ndarray of shape (2, 3)')
     """
     name = type(x).__name__
     article = "an" if name[:1].lower() in "aeio" else "a"
@@ -134,7 +139,7 @@ def read(result: Any, layout: str, sizes: Mapping[str, int]) -> Reading | None:
     for key, name, value in parts(result):
         try:
             found.append((key, plain(name), as_array(value).shape))
-        except Exception:  # noqa: BLE001, S112 - what is no array is not what is looked for
+        except Exception:  # noqa: BLE001 - what is no array is not what is looked for
             continue
     of = known_names("results")
     outs = [

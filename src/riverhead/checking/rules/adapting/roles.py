@@ -122,12 +122,13 @@ def roles_of(name: str, signature: Signature, asked: Asked) -> Roles:
         found, unknown = dict(zip(INPUTS, parameters, strict=True)), []
     if missing := [role for role in INPUTS if role not in found]:
         raise InputError(
-            f"{name} takes {_listed(named)}: which of them is {missing[0]} is not known; a function of attention "
-            "takes q, k and v (query, key, value)"
+            f"{name} takes {_listed(named)}: which of them is {missing[0]} is not known; a function of "
+            "attention takes q, k and v, or query, key and value"
         )
     if left := [p.name for p in unknown if p.name not in taken]:
         raise InputError(
-            f"{name} must be given {left[0]!r}, and what that is for is not known; give it: --argument {left[0]}=VALUE"
+            f"{name} must be given {left[0]!r}, and what that is for is not known; give it: "
+            f"--argument {left[0]}=VALUE"
         )
     return Roles(parameters, found, fixed)
 

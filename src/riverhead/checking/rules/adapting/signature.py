@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import Parameter
+from types import FunctionType
 from typing import Any
 
 __all__ = ["Asked", "Signature", "function_of", "name_of", "signature_of"]
@@ -18,7 +19,7 @@ MOST_PARAMETERS = 100  # more than any attention takes: what has more is no func
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is said of a function beforehand: its kind, its arrays ("numpy", "torch", "list"), more arguments."""
+    """What is said of a function: its kind, its arrays ("numpy", "torch", "list"), more arguments."""
 
     kind: str | None = None
     arrays: str | None = None
@@ -151,12 +152,12 @@ def _attribute(thing: Any, name: str) -> Any:
         return None
 
 
-def function_of(thing: Any) -> Callable[..., Any] | None:
-    """Return the Python function at the bottom of wrappers, methods, partials and callable objects, if any."""
+def function_of(thing: Any) -> FunctionType | None:
+    """Return the Python function under wrappers, methods, partials and callable objects, if any."""
     for _ in range(MOST_PARAMETERS):
         if isinstance(thing, partial):
             thing = thing.func
-        elif inspect.isfunction(thing) and not hasattr(thing, "__wrapped__"):
+        elif isinstance(thing, FunctionType) and not hasattr(thing, "__wrapped__"):
             return thing
         elif (inner := _inner(thing)) is not None and inner is not thing:
             thing = inner

@@ -97,10 +97,10 @@ def traced_bytes(run: Callable[[], Any]) -> tuple[Any, int]:
 
 
 def tensor_bytes(run: Callable[[], Any]) -> tuple[Any, int]:
-    """Run something; return its result and the peak of what torch allocated for it on the CPU, byte by byte."""
+    """Run something; return its result and the peak of what torch allocated for it on the CPU, exactly."""
     from torch.autograd.profiler import profile
 
-    profiler = profile(profile_memory=True, use_kineto=True)
+    profiler: Any = profile(profile_memory=True, use_kineto=True)
     with quiet():
         profiler.__enter__()
     try:

@@ -15,10 +15,14 @@ __all__ = ["Adapter", "Direct"]
 class Adapter(Protocol):
     """Hands a call over in the function's own names, arrays and layout, and brings its results back."""
 
-    name: str
-    kind: str
-    offers: frozenset[str]
-    notes: tuple[str, ...]
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def offers(self) -> frozenset[str]: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
 
     def run(self, call: Call) -> Outcome:
         """Call the function once; what it raises goes through."""
