@@ -97,7 +97,13 @@ class Trial:
     @property
     def always_causal(self) -> bool:
         """Whether the function lets no query see the future, asked to or not."""
-        return "always_causal" in self.subject.offers or "always_causal" in self.facts
+        return "always_causal" in self.offers
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """What calls may hold: what the function says of itself, and what was found of it."""
+        found: frozenset[str] = self.facts.get("offers", frozenset())
+        return self.subject.offers | found
 
     def qkv(
         self,
@@ -123,7 +129,7 @@ class Trial:
         """The rules of a study that this function can be asked; the others are not offered."""
         asked = []
         for rule in self.rules_of(study):
-            lacks = [need for need in rule.needs if self.subject.offers.isdisjoint(need.split("|"))]
+            lacks = [need for need in rule.needs if self.offers.isdisjoint(need.split("|"))]
             broken = [id for id in ("runs", *rule.after) if self.broke(id)]
             if self.lost and study.judge is None:
                 broken = broken or [self.lost]
@@ -160,7 +166,7 @@ class Trial:
         self.passed += [id for id in ids if not self.said(id)]
 
     def fail(self, id: str, call: Call, **found: Any) -> None:
-        """Say that a rule is broken, once, with the call that shows it; that it held before counts no more."""
+        """Say that a rule is broken, once, with the call that shows it, whatever held before."""
         if not self.broke(id):
             self.passed = [passed for passed in self.passed if passed != id]
             given = {name: x.tolist() for name, x in call.arrays.items() if x.size <= MOST_SHOWN}
@@ -205,7 +211,8 @@ def by_value(trial: Trial, study: Study, observed: Observed) -> None:
         if asked[0] == "definition":
             trial.lost = trial.lost or "definition"
         return
-    kept = {agreed.aspect: agreed for agreed in study.usual}
+    said = {agreed.aspect for agreed in trial.conventions}
+    kept = {agreed.aspect: agreed for agreed in study.usual if agreed.aspect not in said}
     before = tuple(trial.known)
     for choice in found:
         if choice.agreed is not None and trial.wanted(*choice.agreed):
@@ -242,7 +249,10 @@ def cell_of(
     if outcome.trouble:
         return {"detail": outcome.trouble}
     known = trial.known if known is None else known
-    steps = follow(call, known, trial.steps)
+    try:
+        steps = follow(call, known, trial.steps)
+    except ValueError:
+        return {"detail": "with what is known of it already, these arrays do not fit each other"}
     right, found = np.asarray(getattr(steps, array)), outcome.arrays[array]
     if right.shape != found.shape:
         return {"detail": f"{array} has the shape {found.shape}, not {right.shape}"}

@@ -19,7 +19,6 @@ from riverhead.checking.rules.studies.hiding import (
     hiding,
     leading,
     lost,
-    qkv,
     speckled,
 )
 from riverhead.checking.rules.trial import Observed, Study, Trial, by_value, cell_of
@@ -36,7 +35,7 @@ def row_calls(trial: Trial) -> Sequence[Call]:
     s = trial.draw.sizes
     mask = speckled(trial, "mask", s.T_k, s.T_k)
     mask[1] = False
-    return [Call({**qkv(trial), "mask": mask}, form_of(trial, "mask"))]
+    return [Call({**trial.qkv(), "mask": mask}, form_of(trial, "mask"))]
 
 
 def sample_calls(trial: Trial) -> Sequence[Call]:
@@ -44,7 +43,7 @@ def sample_calls(trial: Trial) -> Sequence[Call]:
     s = trial.draw.sizes
     keys = speckled(trial, "key_mask", s.B, s.T_k)
     keys[:, 0], keys[-1] = True, False
-    return [Call({**qkv(trial, *leading(trial)), "key_mask": keys}, form_of(trial, "key_mask"))]
+    return [Call({**trial.qkv(*leading(trial)), "key_mask": keys}, form_of(trial, "key_mask"))]
 
 
 def _by_scores(p: Any) -> Any:  # (..., T_q, T_k)
@@ -76,6 +75,9 @@ def judge(trial: Trial, study: Study, observed: Observed) -> None:
     """Judge by value; zeros are what was agreed only where the rule holds and nothing else was."""
     if lost(trial, study):
         return
+    ((call, outcome),) = observed
+    if not outcome.trouble and np.isnan(outcome.out).any():  # whatever is known already gives NaN, too
+        trial.known = [way for way in trial.known if not np.isnan(follow(call, [way], trial.steps).out).any()]
     by_value(trial, study, observed)
     known = any(agreed.aspect == ASPECT for agreed in trial.conventions)
     if trial.broke(study.name) or known:
@@ -83,7 +85,6 @@ def judge(trial: Trial, study: Study, observed: Observed) -> None:
     if trial.wanted(ASPECT, "zeros"):
         trial.agree(Agreed(ASPECT, "zeros", "a query that may attend to no key gives zeros"))
     else:
-        call, _ = observed[0]
         trial.fail(study.name, call, detail=f"an empty row gives zeros; {trial.expect[ASPECT]} was asked for")
 
 
@@ -103,7 +104,7 @@ def cell_in_rows(trial: Trial, call: Call, outcome: Outcome) -> dict[str, Any]:
 def padded_calls(trial: Trial) -> Sequence[Call]:
     """The first keys are padding: the first queries, being causal, see nothing."""
     keys = np.arange(trial.draw.sizes.T_k)
-    return [hiding(trial, qkv(trial), keys >= max(1, len(keys) // 3), causal=True)]
+    return [hiding(trial, trial.qkv(), keys >= max(1, len(keys) // 3), causal=True)]
 
 
 def padded_judge(trial: Trial, study: Study, observed: Observed) -> None:
@@ -125,7 +126,7 @@ def padded_judge(trial: Trial, study: Study, observed: Observed) -> None:
 
 def float16_calls(trial: Trial) -> Sequence[Call]:
     """Nothing hidden, which must work for the others to tell; a key hidden; every key hidden."""
-    arrays, keys = qkv(trial), np.arange(trial.draw.sizes.T_k)
+    arrays, keys = trial.qkv(), np.arange(trial.draw.sizes.T_k)
     some, none = hiding(trial, arrays, keys < len(keys) - 1), hiding(trial, arrays, keys < 0)
     return [replace(call, dtype="float16") for call in (Call(arrays), some, none)]
 

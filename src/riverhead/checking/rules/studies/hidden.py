@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from riverhead.checking.rules.call import Call, Outcome
 from riverhead.checking.rules.judge import differ, dtype_of
 from riverhead.checking.rules.report import NotOffered
-from riverhead.checking.rules.studies.hiding import hiding, qkv
+from riverhead.checking.rules.studies.hiding import hiding
 from riverhead.checking.rules.trial import Observed, Study, Trial
 
 __all__ = ["HIDDEN", "moved"]
@@ -46,7 +46,7 @@ CHANGES = (
 
 def calls(trial: Trial) -> Sequence[Call]:
     """The same call, and again with each change to what is hidden from every query."""
-    arrays = qkv(trial)
+    arrays = trial.qkv()
     n = len(arrays["k"])
     seen = np.arange(n) < n - max(1, n // 3)
     return [

@@ -26,7 +26,6 @@ __all__ = [
     "leading",
     "lost",
     "manners",
-    "qkv",
     "speckled",
 ]
 
@@ -83,17 +82,10 @@ def manners(prefix: str, rule: str, step: str, hides: str, hidden: str) -> tuple
     )  # fmt: skip
 
 
-def qkv(trial: Trial, *leading: int, square: bool = True) -> dict[str, NDArray[Any]]:
-    """Draw q, k, v: with as many queries as keys, unless told otherwise; v as wide as k where it must be."""
-    s = trial.draw.sizes
-    d_v = s.d_v if "d_v" in trial.subject.offers else s.d_k
-    return trial.draw.qkv(*leading, T_q=s.T_k if square else s.T_q, d_v=d_v)
-
-
 def leading(trial: Trial, H: int | None = None) -> tuple[int, ...]:
     """Return the axes in front of a call: heads where there are any, else samples alone."""
     s = trial.draw.sizes
-    return (s.B, H or s.H) if "heads" in trial.subject.offers else (s.B,)
+    return (s.B, H or s.H) if "heads" in trial.offers else (s.B,)
 
 
 def speckled(trial: Trial, name: str, rows: int, columns: int, *, oneself: bool = False) -> Bools:
@@ -135,7 +127,7 @@ def form_of(trial: Trial, name: str) -> dict[str, str]:
 
 def hiding(trial: Trial, arrays: Mapping[str, NDArray[Any]], keys: NDArray[Any], **options: Any) -> Call:
     """Hide keys (T_k,) from every query: by the mask where there is one, else by the mask of keys."""
-    if "mask" in trial.subject.offers:
+    if "mask" in trial.offers:
         mask = np.broadcast_to(keys, (arrays["q"].shape[-2], len(keys))).copy()
         return Call({**arrays, "mask": mask}, {**form_of(trial, "mask"), **options})
     return Call({**arrays, "key_mask": keys[None]}, {**form_of(trial, "key_mask"), **options})

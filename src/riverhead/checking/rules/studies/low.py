@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 
 from riverhead.checking.rules.call import Call
-from riverhead.checking.rules.report import NotOffered
 from riverhead.checking.rules.rule import Change, Choice
-from riverhead.checking.rules.studies.hiding import hiding, instead_of_hidden, lost, qkv
-from riverhead.checking.rules.trial import Observed, Study, Trial, by_value
+from riverhead.checking.rules.studies.hiding import hiding, instead_of_hidden
+from riverhead.checking.rules.trial import Study, Trial
 
 __all__ = ["FILLS", "LOW", "fill_studies"]
 
 LEVELS = (3e1, 3e2, 3e3, 3e4, 3e5)  # how far below 0 the visible scores lie; trained models reach the fourth
 FAR = 3e12  # no model comes here, but −1e9 and −1e10 lie above it
 ABOUT = 0.9  # of a level: its square root, squared again, is rounded
-UNDERFLOWS = "no maximum is taken off the scores: here every exponential is 0"
 ROUNDED = 1e-3  # relative: what scores lose that such a number was added to
 BETWEEN = 10  # a fill that shows at a level lies at least this many times nearer to 0
 
@@ -29,7 +27,7 @@ def low(trial: Trial, level: float) -> dict[str, Any]:
 
     One number makes the low score: no rounding of sums can tell two of them apart.
     """
-    arrays = qkv(trial)
+    arrays = trial.qkv()
     far = math.sqrt(level * math.sqrt(arrays["q"].shape[-1]))
     arrays["q"][:, 0], arrays["k"][:, 0] = -far, 0
     arrays["k"][0] = 0
@@ -47,17 +45,6 @@ def low_calls(trial: Trial) -> Sequence[Call]:
     return found
 
 
-def low_judge(trial: Trial, study: Study, observed: Observed) -> None:
-    """Where the exponentials vanish, 0/0 is left: a matter of the maximum, which has a rule of its own."""
-    if lost(trial, study):
-        return
-    if any(not outcome.trouble and np.isnan(outcome.out).any() for _, outcome in observed):
-        trial.facts[UNDERFLOWS] = True
-        trial.not_judged.append(NotOffered(study.name, UNDERFLOWS))
-    else:
-        by_value(trial, study, observed)
-
-
 def starting_at(level: float) -> Choice:
     """A running maximum that starts at a number above the scores: every exponential is 0."""
     says = f"the running maximum starts at a number, not at −∞: scores below −{level:.0f} count as none"
@@ -68,21 +55,12 @@ def starting_at(level: float) -> Choice:
     return Choice("max-starts-finite", "low-scores", says, {"out+": out})
 
 
-LOW = Study("low-scores", low_calls, tuple(map(starting_at, LEVELS)), judge=low_judge)
+LOW = Study("low-scores", low_calls, tuple(map(starting_at, LEVELS)))
 
 
-def fill_calls(
-    rule: str, levels: Sequence[float], make: Callable[..., Call]
-) -> Callable[[Trial], Sequence[Call]]:
+def fill_calls(levels: Sequence[float], make: Callable[..., Call]) -> Callable[[Trial], Sequence[Call]]:
     """Only key 0 is visible, and its score lies far below those of hidden keys."""
-
-    def calls(trial: Trial) -> Sequence[Call]:
-        if UNDERFLOWS in trial.facts:
-            trial.not_judged.append(NotOffered(rule, UNDERFLOWS))
-            return []
-        return [make(trial, low(trial, level)) for level in levels]
-
-    return calls
+    return lambda trial: [make(trial, low(trial, level)) for level in levels]
 
 
 def by_mask(trial: Trial, arrays: dict[str, Any]) -> Call:
@@ -108,8 +86,8 @@ def fill_studies(prefix: str, make: Callable[..., Call], steps: Sequence[str]) -
     """Return the studies of how low a fill is: as low as a model may come, and far lower."""
     near = tuple(way for level in LEVELS for way in weak(prefix, level, steps))
     return (
-        Study(prefix, fill_calls(prefix, LEVELS, make), near),
-        Study(f"{prefix}-far", fill_calls(f"{prefix}-far", [FAR], make), weak(f"{prefix}-far", FAR, steps)),
+        Study(prefix, fill_calls(LEVELS, make), near),
+        Study(f"{prefix}-far", fill_calls([FAR], make), weak(f"{prefix}-far", FAR, steps)),
     )
 
 

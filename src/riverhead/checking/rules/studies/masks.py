@@ -21,7 +21,6 @@ from riverhead.checking.rules.studies.hiding import (
     leading,
     lost,
     manners,
-    qkv,
     speckled,
 )
 from riverhead.checking.rules.trial import Observed, Study, Trial, by_value
@@ -114,10 +113,10 @@ def mask_calls(trial: Trial) -> Sequence[Call]:
     mask, barred = speckled(trial, "mask", s.T_k, s.T_k), speckled(trial, "barred", s.T_k, s.T_k)
     if barred[:, 1:].any(-1).all() and not trial.always_causal:
         barred[:, 0] = False
-    square = qkv(trial)
+    square = trial.qkv()
     found = [Call({**square, "mask": mask}), Call({**square, "mask": barred})]
-    if "cross" in trial.subject.offers:
-        found.append(Call({**qkv(trial, square=False), "mask": speckled(trial, "cross", s.T_q, s.T_k)}))
+    if "cross" in trial.offers:
+        found.append(Call({**trial.qkv(T_q=s.T_q), "mask": speckled(trial, "cross", s.T_q, s.T_k)}))
     return found
 
 
@@ -147,7 +146,7 @@ MASK_WAYS = (
 def shared_calls(trial: Trial) -> Sequence[Call]:
     """One mask for all."""
     s = trial.draw.sizes
-    arrays = qkv(trial, *leading(trial))
+    arrays = trial.qkv(*leading(trial))
     return [Call({**arrays, "mask": speckled(trial, "mask", s.T_k, s.T_k)}, form_of(trial, "mask"))]
 
 
@@ -159,8 +158,8 @@ def own_calls(trial: Trial) -> Sequence[Call]:
     for H in (None, s.B):
         axes = leading(trial, H)
         laid = masks.reshape(s.B, *[1] * (len(axes) - 1), s.T_k, s.T_k)
-        found.append(Call({**qkv(trial, *axes), "mask": laid}, form_of(trial, "mask")))
-    return found if "heads" in trial.subject.offers else found[:1]
+        found.append(Call({**trial.qkv(*axes), "mask": laid}, form_of(trial, "mask")))
+    return found if "heads" in trial.offers else found[:1]
 
 
 def only_first(axis: int) -> Change:
@@ -197,7 +196,7 @@ def longer_calls(trial: Trial) -> Sequence[Call]:
     """A mask for more keys than there are."""
     s = trial.draw.sizes
     mask = speckled(trial, "longer", s.T_k, s.T_k + LONGER)
-    return [Call({**qkv(trial), "mask": mask}, form_of(trial, "mask"))]
+    return [Call({**trial.qkv(), "mask": mask}, form_of(trial, "mask"))]
 
 
 def refused(trial: Trial, study: Study, observed: Observed) -> None:
@@ -216,15 +215,13 @@ def refused(trial: Trial, study: Study, observed: Observed) -> None:
 
 def padding_calls(trial: Trial) -> Sequence[Call]:
     """Samples of different lengths, padded at different places; as many queries as keys, and fewer."""
-    s, offers = trial.draw.sizes, trial.subject.offers
+    s, offers = trial.draw.sizes, trial.offers
     axes = leading(trial) if offers & {"batch", "heads"} else ()
     keys = speckled(trial, "key_mask", s.B if axes else 1, s.T_k)
     if trial.always_causal:
         keys[:, 0] = True
-    found = [Call({**qkv(trial, *axes), "key_mask": keys})]
-    return (
-        [*found, Call({**qkv(trial, *axes, square=False), "key_mask": keys})] if "cross" in offers else found
-    )
+    found = [Call({**trial.qkv(*axes), "key_mask": keys})]
+    return [*found, Call({**trial.qkv(*axes, T_q=s.T_q), "key_mask": keys})] if "cross" in offers else found
 
 
 def _padded_queries(p: Any) -> Any:  # (..., T_q, 1)

@@ -11,16 +11,16 @@ import numpy as np
 from riverhead.checking.rules.call import Call
 from riverhead.checking.rules.judge import explain
 from riverhead.checking.rules.pipeline import everyone
-from riverhead.checking.rules.report import Agreed
+from riverhead.checking.rules.report import Agreed, NotOffered
 from riverhead.checking.rules.rule import Change, Choice
 from riverhead.checking.rules.studies.empty import EMPTY_WITH_PLACE
 from riverhead.checking.rules.studies.hidden import HUGE, moved
-from riverhead.checking.rules.studies.hiding import EMPTY_ROWS, form_of, leading, lost, manners, qkv, speckled
+from riverhead.checking.rules.studies.hiding import EMPTY_ROWS, form_of, leading, lost, manners, speckled
 from riverhead.checking.rules.studies.low import by_place, fill_studies
 from riverhead.checking.rules.trial import Observed, Study, Trial, by_value
 from riverhead.core.masks import places
 
-__all__ = ["CAUSAL_WAYS", "PLACE"]
+__all__ = ["PLACE", "hides_the_future"]
 
 
 def when(option: str, change: Change) -> Change:
@@ -33,7 +33,7 @@ def when(option: str, change: Change) -> Change:
 
 def causal_calls(trial: Trial) -> Sequence[Call]:
     """As many queries as keys: nothing to agree on."""
-    return [Call(qkv(trial), {"causal": True})]
+    return [Call(trial.qkv(), {"causal": True})]
 
 
 def turned_away(id: str, says: str, past: Change) -> tuple[Choice, ...]:
@@ -58,11 +58,19 @@ CAUSAL_WAYS = (
 )  # fmt: skip
 
 
-def cross_calls(trial: Trial) -> Sequence[Call]:
+def fewer(trial: Trial) -> list[dict[str, Any]]:
     """Fewer queries than keys, and one query alone, as in decoding."""
-    arrays, s = qkv(trial), trial.draw.sizes
-    some = min(s.T_q, s.T_k - 1)
-    return [Call({**arrays, "q": arrays["q"][:n]}, {"causal": True}) for n in (some, 1)]
+    arrays, s = trial.qkv(), trial.draw.sizes
+    return [{**arrays, "q": arrays["q"][:n]} for n in (min(s.T_q, s.T_k - 1), 1)]
+
+
+def cross_calls(trial: Trial) -> Sequence[Call]:
+    """Causal calls with fewer queries than keys, unless nothing is hidden, or it is not known what."""
+    wrong = next((failure.mistake for failure in trial.failed if failure.rule == "causal"), None)
+    if wrong in ("", "causal-ignored"):
+        trial.not_judged.append(NotOffered("causal-cross", "follows from causal"))
+        return []
+    return [Call(arrays, {"causal": True}) for arrays in fewer(trial)]
 
 
 def _from_the_start(p: Any) -> Any:  # (T_q, T_k)
@@ -90,7 +98,7 @@ def masked_calls(trial: Trial) -> Sequence[Call]:
     """A mask beside causal that hides some of the past, and leaves each query itself."""
     s = trial.draw.sizes
     mask = speckled(trial, "mask", s.T_k, s.T_k, oneself=True)
-    return [Call({**qkv(trial), "mask": mask}, {"causal": True, **form_of(trial, "mask")})]
+    return [Call({**trial.qkv(), "mask": mask}, {"causal": True, **form_of(trial, "mask")})]
 
 
 MASKED_WAYS = (
@@ -104,15 +112,45 @@ MASKED_WAYS = (
 )  # fmt: skip
 
 
+# Causal without being asked
+
+UNASKED = Choice("causal-unasked", "definition", "no query sees the future, though causal is not asked for",
+                 {"past": lambda p: p.behind >= 0})  # fmt: skip
+ALWAYS = Agreed("future", "always-hidden", "no query sees the future: it is causal without being asked")
+
+
+def hides_the_future(
+    trial: Trial, observed: Observed, ways: Sequence[Choice]
+) -> tuple[Observed, tuple[Choice, ...]]:
+    """Return plain results as those of causal calls if that explains them, and the ways that this takes.
+
+    A function without an option for it may be causal by what it is; from then on it is asked as one. Where
+    its queries stand among more keys is asked later.
+    """
+    if not trial.always_causal and explain(observed, trial.known, ways, trial.steps) is not None:
+        return observed, ()
+    square = [(call, o) for call, o in observed if call.arrays["q"].shape[-2] == call.arrays["k"].shape[-2]]
+    if "causal" in trial.offers:
+        unasked = explain(square, trial.known, (*ways, UNASKED), trial.steps) is not None
+        return (square, (UNASKED,)) if unasked else (observed, ())
+    causal = [(replace(call, options={**call.options, "causal": True}), o) for call, o in square]
+    if explain(causal, trial.known, (*ways, *CAUSAL_WAYS), trial.steps) is None:
+        return observed, ()
+    if not trial.always_causal:
+        trial.facts["offers"] = frozenset({"always_causal"})
+    trial.agree(ALWAYS)
+    return causal, CAUSAL_WAYS
+
+
 # The future
 
 
 def future_calls(trial: Trial) -> Sequence[Call]:
     """The same tokens, and again others from the middle on: alone, in samples, with weights asked for."""
-    offers = trial.subject.offers
+    offers = trial.offers
     found = []
     for axes in ((), *((leading(trial),) if offers & {"batch", "heads"} else ())):
-        arrays = qkv(trial, *axes)
+        arrays = trial.qkv(*axes)
         later = np.arange(arrays["q"].shape[-2])[:, None] >= _middle(arrays)
         other = {name: trial.draw.numbers(f"later {name}", *x.shape) for name, x in arrays.items()}
         other["v"][...] = HUGE
@@ -151,26 +189,24 @@ WINDOWS = (2, 3)
 
 def option(trial: Trial) -> dict[str, bool]:
     """Ask for causal where it can be asked for."""
-    return {"causal": True} if "causal" in trial.subject.offers else {}
+    return {"causal": True} if "causal" in trial.offers else {}
 
 
 def window_calls(trial: Trial) -> Sequence[Call]:
     """Narrow windows, and some that reach as far as there are keys, and further."""
-    arrays, T = qkv(trial), trial.draw.sizes.T_k
+    arrays, T = trial.qkv(), trial.draw.sizes.T_k
     return [Call(arrays, {"window": W, **option(trial)}) for W in (*WINDOWS, T - 1, T, T + 2)]
 
 
 def sides_calls(trial: Trial) -> Sequence[Call]:
     """Windows without causal."""
-    arrays = qkv(trial)
+    arrays = trial.qkv()
     return [Call(arrays, {"window": W}) for W in WINDOWS]
 
 
 def one_calls(trial: Trial) -> Sequence[Call]:
     """Fewer queries than keys, and one alone."""
-    return [
-        replace(call, options={"window": W, **option(trial)}) for call in cross_calls(trial) for W in WINDOWS
-    ]
+    return [Call(arrays, {"window": W, **option(trial)}) for arrays in fewer(trial) for W in WINDOWS]
 
 
 def window_mask_calls(trial: Trial) -> Sequence[Call]:
@@ -217,7 +253,7 @@ def window_judge(trial: Trial, study: Study, observed: Observed) -> None:
     if lost(trial, study):
         return
     found = explain(observed, trial.known, study.ways, trial.steps) or ()
-    if "window-ignored" in {way.id for way in found} and "mask" in trial.subject.offers:
+    if "window-ignored" in {way.id for way in found} and "mask" in trial.offers:
         call, _ = observed[0]
         T = len(call.arrays["k"])
         given = {"mask": np.ones((T, T), bool)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +13,8 @@ from riverhead.checking.rules.judge import explain
 from riverhead.checking.rules.pipeline import turned
 from riverhead.checking.rules.rule import Choice
 from riverhead.checking.rules.studies.fitted import fitted
+from riverhead.checking.rules.studies.place import hides_the_future
+from riverhead.checking.rules.studies.rounded import rounded
 from riverhead.checking.rules.trial import Observed, Study, Trial, by_value
 from riverhead.core.equation import softmax
 
@@ -22,8 +24,8 @@ __all__ = ["PLAIN"]
 def calls(trial: Trial) -> Sequence[Call]:
     """As many queries as keys, values as wide as keys: so what is turned over, or mistaken, still fits."""
     s = trial.draw.sizes
-    found = [Call(trial.draw.qkv(T_q=s.T_k)), Call(trial.draw.qkv(T_q=s.T_k, d_v=s.d_k))]
-    return [*found, Call(trial.draw.qkv())] if "cross" in trial.subject.offers else found
+    found = [Call(trial.qkv()), Call(trial.qkv(d_v=s.d_k))]
+    return [*found, Call(trial.qkv(T_q=s.T_q))] if "cross" in trial.subject.offers else found
 
 
 WAYS = (
@@ -45,8 +47,9 @@ WAYS = (
     Choice("softmax-over-all", "softmax-axis", "one softmax runs over the whole matrix",
            {"weights": lambda p: softmax(p.filled.reshape(*p.filled.shape[:-2], -1))
             .reshape(p.filled.shape)}),
-    Choice("softmax-over-heads", "softmax-axis", "the softmax runs over the heads",
-           {"weights": lambda p: softmax(p.filled.swapaxes(-1, -3)).swapaxes(-1, -3)}),
+    Choice("softmax-over-heads", "softmax-axis", "the softmax runs over the heads: of one, every weight is 1",
+           {"weights": lambda p: softmax(p.filled.swapaxes(-1, -3)).swapaxes(-1, -3)
+            if p.filled.ndim > 2 else np.ones_like(p.filled), "mixed": lambda p: p.weights}),
     Choice("no-softmax", "softmax-once", "the scores themselves mix the values, without a softmax",
            {"weights": lambda p: np.where(p.seen, p.biased, 0)}),
     Choice("softmax-twice", "softmax-once", "the softmax is taken of weights that are one already",
@@ -73,10 +76,18 @@ WAYS = (
 
 
 def judge(trial: Trial, study: Study, observed: Observed) -> None:
-    """Judge by value; where no known way explains it, by a scale that is none of the usual ones."""
-    if explain(observed, trial.known, WAYS) is None:
-        study = replace(study, ways=fitted(observed))
-    by_value(trial, study, observed)
+    """Judge by value, causal or not; else by a scale that is none of the usual ones; else by digits lost."""
+    observed, places = hides_the_future(trial, observed, WAYS)
+    tiers: tuple[Callable[[Observed], tuple[Choice, ...]], ...] = (
+        lambda _: (*WAYS, *places),
+        fitted,
+        rounded,
+    )
+    for tier in tiers:
+        ways = tier(observed)
+        if explain(observed, trial.known, ways) is not None:
+            break
+    by_value(trial, replace(study, ways=ways), observed)
 
 
 PLAIN = Study("plain", calls, WAYS, judge=judge)
