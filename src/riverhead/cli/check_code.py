@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,44 +87,14 @@ def code(
         return _list(out, kind)
     if target is None:
         raise click.UsageError("give what to check: module:function, file.py:function; or --rules")
-    accepted = _known(known_path)
+    from riverhead.checking.rules.options import arguments as read_arguments
+    from riverhead.checking.rules.options import expected
+
+    accepted, asked, given = _known(known_path), expected(expect), read_arguments(arguments)
     report = _report(
-        target, (seconds, memory), kind=kind, arrays=arrays, seed=seed,
-        expect=_expected(expect), arguments=_arguments(arguments),
+        target, (seconds, memory), kind=kind, arrays=arrays, seed=seed, expect=asked, arguments=given
     )  # fmt: skip
     return _show(out, _standing(report, accepted.of(target), strict), everything)
-
-
-def _arguments(given: tuple[str, ...]) -> dict[str, Any]:
-    """``n_heads=3``: JSON where it is some, else the word itself."""
-    found: dict[str, Any] = {}
-    for each in given:
-        name, equals, value = each.partition("=")
-        if not equals or not name.isidentifier():
-            raise click.UsageError(f"--argument {each!r} is no NAME=VALUE")
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
-
-
-def _expected(expect: tuple[str, ...]) -> Mapping[str, str]:
-    """``mask=drop``; what no kind of implementation agrees upon is wrong usage."""
-    from riverhead.checking.rules import conventions
-    from riverhead.checking.rules.studies import STUDIES
-
-    known = conventions(study for studies in STUDIES.values() for study in studies)
-    found: dict[str, str] = {}
-    for each in expect:
-        aspect, _, name = each.partition("=")
-        if aspect not in known:
-            raise click.UsageError(f"--expect {each!r} is no convention; they are {', '.join(known)}")
-        if name not in known[aspect]:
-            raise click.UsageError(f"--expect {each!r}: {aspect} is {' or '.join(known[aspect])}")
-        if found.setdefault(aspect, name) != name:
-            raise click.UsageError(f"--expect asks for {aspect}={found[aspect]} and for {each}: give one")
-    return found
 
 
 def _known(path: Path | None) -> Known:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,7 @@ def implementation(
         studies = STUDIES[subject.kind]
         trial = Trial(subject, Draw(sizes, seed), _expected(expect or {}, conventions(studies)))
         trial.run(studies, tell)
-        return trial.report()
+        return replace(trial.report(), target=f if isinstance(f, str) else "")
 
 
 def conventions(studies: Iterable[Study]) -> dict[str, tuple[str, ...]]:

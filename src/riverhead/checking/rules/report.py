@@ -23,7 +23,8 @@ class Failure:
     ``found`` and ``right`` are that cell's numbers (None where there is none to show), ``arithmetic`` the sum
     that the right one is, ``working`` the row behind it; ``mistake`` is the id of the way that gives exactly
     what was found, ``did`` its words; both are empty where no known one does. ``detail`` says what is no
-    number: an exception, a shape. ``given`` is the call, as plain lists.
+    number: an exception, a shape. ``beside`` are the mistakes named before it, which ``right`` has too.
+    ``given`` is the call, as plain lists; ``script`` the same as source that calls ``f``.
     """
 
     rule: str
@@ -37,7 +38,9 @@ class Failure:
     mistake: str = ""
     did: str = ""
     detail: str = ""
+    beside: tuple[str, ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
+    script: str = ""
 
     @property
     def says(self) -> str:
@@ -80,6 +83,7 @@ class Report(Displayable):
     not_judged: tuple[NotOffered, ...] = ()
     notes: tuple[str, ...] = ()  # how it was called
     noise: str = ""  # what it printed
+    target: str = ""  # where it was found: module:function
 
     @property
     def ok(self) -> bool:
@@ -96,6 +100,7 @@ class Report(Displayable):
         failed = [{**asdict(f), "says": f.says, "source": f.source} for f in self.failed]
         return {
             "name": self.name,
+            "target": self.target,
             "kind": self.kind,
             "ok": self.ok,
             "passed": [

@@ -158,7 +158,7 @@ class Trial:
     def _stopped(self, asked: list[Rule], call: Call, outcome: Outcome) -> None:
         """The function did not come to an end by itself: that breaks the first rule, whatever it says."""
         first, *others = asked
-        self.fail(first.id, call, detail=outcome.trouble)
+        self.fail(first.id, call, detail=outcome.trouble, script="")
         self.not_judged += [NotOffered(rule.id, f"follows from {first.id}") for rule in others]
 
     def pass_(self, *ids: str) -> None:
@@ -170,7 +170,15 @@ class Trial:
         if not self.broke(id):
             self.passed = [passed for passed in self.passed if passed != id]
             given = {name: x.tolist() for name, x in call.arrays.items() if x.size <= MOST_SHOWN}
-            self.failed.append(Failure(id, rules()[id].level, given={**given, **call.options}, **found))
+            found = {"given": {**given, **call.options}, "script": self._script(call), **found}
+            self.failed.append(Failure(id, rules()[id].level, **found))
+
+    def _script(self, call: Call) -> str:
+        """The call as source, where the function's adapter can write it."""
+        if "script" not in self.subject.offers:
+            return ""
+        written = self.subject.call(replace(call, want=(*call.want, "script")))
+        return str(written.facts.get("script", ""))
 
     def agree(self, *agreed: Agreed) -> None:
         """Say which convention is kept."""
@@ -267,4 +275,5 @@ def cell_of(
         "right": float(right[cell]),
         "arithmetic": arithmetic(steps, cell, array),
         "working": working(steps, cell, array),
+        "beside": tuple(x.id for x in known if x.agreed is None or not trial.wanted(*x.agreed)),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from riverhead.checking.rules.reports.reproduce import reproduce
 from riverhead.checking.rules.reports.standing import Standing
 from riverhead.numbers import plain
 
@@ -12,12 +13,14 @@ __all__ = ["data"]
 
 
 def data(standing: Standing) -> dict[str, Any]:
-    """Return the report, of each failure the line that accepts it, the stale lines and the summary."""
+    """Return the report, of each failure who accepts it and a script, the stale lines and the summary."""
     report, known = standing.report, standing.known
     accepted = {failure.rule: {"line": line.line, "why": line.why} for failure, line in standing.accepted}
     whole = report.to_dict()
-    for failure in whole["failed"]:
-        failure["accepted"] = accepted.get(failure["rule"])
+    for failure, written in zip(report.failed, whole["failed"], strict=True):
+        written["accepted"] = accepted.get(failure.rule)
+        written["reproduce"] = reproduce(report, failure)
+        del written["script"]
     stale = [{"line": x.line, "rule": x.rule, "says": known.says(x, report)} for x in standing.stale]
     found: dict[str, Any] = _plain(
         {**whole, "fine": standing.fine, "stale": stale, "summary": standing.summary}

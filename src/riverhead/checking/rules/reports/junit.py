@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree as Tree
 
 from riverhead.checking.rules.report import Failure
-from riverhead.checking.rules.reports.scene import found, mistake
+from riverhead.checking.rules.reports.scene import found, told
 from riverhead.checking.rules.reports.standing import Standing
 from riverhead.checking.rules.rule import rules
 from riverhead.render.letters import visible, visible_lines
@@ -64,9 +64,7 @@ def _skipped(standing: Standing) -> Iterator[tuple[str, Tree.Element | None]]:
 def _outcome(tag: str, type: str, message: str, failure: Failure | None = None) -> Tree.Element:
     outcome = Tree.Element(tag, type=visible(type), message=visible(message))
     if failure is not None:
-        did = mistake(failure)
-        cause = f"That is what you get when {did}." if did else ""
-        outcome.text = _text("\n".join(filter(None, [found(failure), cause, failure.source])))
+        outcome.text = _text("\n".join(told(failure)))
     return outcome
 
 

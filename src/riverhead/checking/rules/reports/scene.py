@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from riverhead.checking.rules.arithmetic import Working, apart, shown
-from riverhead.checking.rules.report import Failure, NotOffered, Report
+from riverhead.checking.rules.report import Failure, Report
+from riverhead.checking.rules.reports.reproduce import reproduce
 from riverhead.checking.rules.reports.standing import Standing
 from riverhead.checking.rules.rule import rules
 from riverhead.scene import Cell, Code, Fold, Matrix, Part, Scene, Symbol, Table, Text
 
-__all__ = ["found", "mistake", "scene", "table"]
+__all__ = ["found", "mistake", "scene", "table", "told"]
 
 NOISE = 300  # characters of what a function printed; JSON has all that was kept
 
@@ -21,14 +22,14 @@ NOISE = 300  # characters of what a function printed; JSON has all that was kept
 def scene(standing: Standing, everything: bool = False) -> Scene:
     """Return what is wrong in full, the rest counted; with ``everything`` every rule and number too."""
     report = standing.report
-    parts: list[Part] = [part for each in standing.wrong for part in _failure(each, "Broken", everything)]
+    parts: list[Part] = []
+    for failure in standing.wrong:
+        parts += _failure(report, failure, "Broken", everything)
     parts += [Text((standing.known.says(line, report),), "heading") for line in standing.stale]
-    parts += [part for each in standing.weak for part in _failure(each, "Weak", everything)]
-    parts += [*_accepted(standing), *_conventions(report), *_holds(report, everything)]
-    parts += _grouped("Not offered", report.not_offered)
-    parts += _grouped("Not judged", report.not_judged)
-    parts += _called(report)
-    return Scene(report.name, (*parts, Text((standing.summary,), "heading")))
+    for failure in standing.weak:
+        parts += _failure(report, failure, "Weak", everything)
+    parts += [*_accepted(standing), *_conventions(report), *_rest(report, everything), *_called(report)]
+    return Scene(report.target or report.name, (*parts, Text((standing.summary,), "heading")))
 
 
 def table(standing: Standing, everything: bool = False) -> Scene:
@@ -55,7 +56,7 @@ def table(standing: Standing, everything: bool = False) -> Scene:
     agreed = tuple((f"{each.aspect}={each.name}", each.says) for each in report.conventions)
     if agreed:
         parts.append(Table(("convention", "here"), agreed))
-    return Scene(report.name, (*parts, *_called(report)))
+    return Scene(report.target or report.name, (*parts, *_called(report)))
 
 
 def found(failure: Failure) -> str:
@@ -71,7 +72,13 @@ def found(failure: Failure) -> str:
         return "; ".join(filter(None, [f"{place} is {shown(failure.found)}", failure.detail]))
     is_, right = apart(failure.found, failure.right)
     sum_ = f" = {failure.arithmetic}" if failure.arithmetic else ""
-    return "; ".join(filter(None, [f"{place} is {is_}", f"right is {right}{sum_}", failure.detail]))
+    would = f"with {' and '.join(failure.beside)} alone it would be" if failure.beside else "right is"
+    return "; ".join(filter(None, [f"{place} is {is_}", f"{would} {right}{sum_}", failure.detail]))
+
+
+def told(failure: Failure) -> list[str]:
+    """Return a failure in lines: the mistake if it is known, the rule and its source, what was found."""
+    return [line for line in (mistake(failure), f"{failure.says} ({failure.source})", found(failure)) if line]
 
 
 def mistake(failure: Failure) -> str:
@@ -81,7 +88,7 @@ def mistake(failure: Failure) -> str:
     return failure.mistake
 
 
-def _failure(failure: Failure, how: str, everything: bool) -> Iterator[Part]:
+def _failure(report: Report, failure: Failure, how: str, everything: bool) -> Iterator[Part]:
     yield Text((f"{how}: {failure.says}",), "heading")
     if line := found(failure):
         yield Text((line,))
@@ -94,6 +101,8 @@ def _failure(failure: Failure, how: str, everything: bool) -> Iterator[Part]:
         yield Fold(summary, tuple(_working(failure.working)), open=everything)
     if failure.given:
         yield Fold("What it was given", tuple(_given(failure)), open=everything)
+    if script := reproduce(report, failure):
+        yield Fold("A script that shows it", (Code(script, "python"),), open=everything)
     yield Text((f"Rule {failure.rule}: {failure.source}.",), "note")
 
 
@@ -160,22 +169,26 @@ def _conventions(report: Report) -> Iterator[Part]:
         yield Text((f"--expect {first.aspect}={first.name} makes one a rule.",), "note")
 
 
-def _holds(report: Report, everything: bool) -> Iterator[Part]:
-    if report.passed:
-        said = f"{len(report.passed)} rule{' holds' if len(report.passed) == 1 else 's hold'}"
-        rows = tuple((id, rules()[id].says) for id in report.passed)
-        yield Text(("Holds",), "heading")
-        yield Fold(said, (Table((None, None), rows),), open=everything)
+def _rest(report: Report, everything: bool) -> Iterator[Part]:
+    """What holds, and what was not asked: counted, or each rule by its sentence or by the reason."""
+    rows = [(id, rules()[id].says) for id in report.passed]
+    folds = [_counted(len(rows), ("holds", "hold"), rows, everything)]
+    for some, what in ((report.not_judged, "not judged"), (report.not_offered, "not offered")):
+        by_why: dict[str, list[str]] = {}
+        for each in some:
+            by_why.setdefault(each.why, []).append(each.rule)
+        rows = [(why, ", ".join(ids)) for why, ids in by_why.items()]
+        because = f": {rows[0][0]}" if len(rows) == 1 else ""
+        said = f"is {what}{because}", f"are {what}{because}"
+        folds.append(_counted(len(some), said, rows, everything))
+    if any(folds):
+        yield Text(("The other rules",), "heading")
+        yield from filter(None, folds)
 
 
-def _grouped(heading: str, some: Iterable[NotOffered]) -> Iterator[Part]:
-    """The rules by why they were not asked."""
-    by_why: dict[str, list[str]] = {}
-    for each in some:
-        by_why.setdefault(each.why, []).append(each.rule)
-    if by_why:
-        yield Text((heading,), "heading")
-        yield Table((None, None), tuple((why, ", ".join(ids)) for why, ids in by_why.items()))
+def _counted(n: int, said: tuple[str, str], rows: list[tuple[str, str]], everything: bool) -> Fold | None:
+    summary = f"{n} rule{'' if n == 1 else 's'} {said[n != 1]}"
+    return Fold(summary, (Table((None, None), tuple(rows)),), open=everything) if n else None
 
 
 def _called(report: Report) -> Iterator[Part]:
