@@ -63,7 +63,7 @@ def ways(rule: str, who: str) -> tuple[Choice, ...]:
         Choice("empty-row-spoils", rule, f"{who} makes the whole output NaN",
                {"out+": lambda p: np.full_like(p.out, np.nan) if empty(p).any() else p.out}),
         Choice("empty-row-mean", rule, f"{who} gives the mean of all values",
-               EMPTY_ROWS["the mean of all values"], agreed=(ASPECT, "mean")),
+               EMPTY_ROWS["the mean"], agreed=(ASPECT, "mean")),
         Choice("empty-row-mean-of-past", rule, f"{who} gives the mean of the values up to itself",
                {"weights+": _of_the_past}, agreed=(ASPECT, "mean")),
         Choice("empty-row-all", rule, f"{who} attends as if nothing were hidden",
@@ -80,7 +80,7 @@ def judge(trial: Trial, study: Study, observed: Observed) -> None:
         trial.known = [way for way in trial.known if not np.isnan(follow(call, [way], trial.steps).out).any()]
     by_value(trial, study, observed)
     known = any(agreed.aspect == ASPECT for agreed in trial.conventions)
-    if trial.broke(study.name) or known:
+    if trial.broke(study.name) or known or outcome.out[_rows(trial, call)].any():
         return
     if trial.wanted(ASPECT, "zeros"):
         trial.agree(Agreed(ASPECT, "zeros", "a query that may attend to no key gives zeros"))
@@ -96,6 +96,12 @@ def cell_in_rows(trial: Trial, call: Call, outcome: Outcome) -> dict[str, Any]:
     agreed = np.broadcast_to(empty(steps), steps.out.shape) & np.isfinite(outcome.out)
     found = np.where(agreed, steps.out, outcome.out)
     return cell_of(trial, call, replace(outcome, arrays={"out": found}))
+
+
+def _rows(trial: Trial, call: Call) -> Any:  # (..., T_q, d_v)
+    """The cells of queries that see no key."""
+    steps = follow(call, trial.known, trial.steps)
+    return np.broadcast_to(empty(steps), steps.out.shape)
 
 
 # Left padding and causal

@@ -33,15 +33,16 @@ class Change:
 
 
 CHANGES = (
-    Change("hidden-values", "hidden-leaks", "v", HUGE, "a huge number in the value of a hidden key"),
-    Change("hidden-keys", "hidden-leaks", "k", None, "another hidden key"),
-    Change("hidden-huge-keys", "hidden-huge-key", "k", HUGE, "a huge number in a hidden key"),
-    Change("hidden-huge-keys", "hidden-huge-key", "k", -HUGE, "a huge negative number in a hidden key"),
-    Change("hidden-nan", "hidden-nan", "v", np.nan, "NaN in the value of a hidden key"),
-    Change("hidden-nan", "hidden-nan", "v", np.inf, "∞ in the value of a hidden key"),
-    Change("hidden-nan", "hidden-nan", "k", np.nan, "NaN in a hidden key"),
-    Change("hidden-nan", "hidden-nan", "k", np.inf, "∞ in a hidden key"),
+    Change("hidden-values", "hidden-leaks", "v", HUGE, "a huge number"),
+    Change("hidden-keys", "hidden-leaks", "k", None, "other numbers"),
+    Change("hidden-huge-keys", "hidden-huge-key", "k", HUGE, "a huge number"),
+    Change("hidden-huge-keys", "hidden-huge-key", "k", -HUGE, "a huge negative number"),
+    Change("hidden-nan", "hidden-nan", "v", np.nan, "NaN"),
+    Change("hidden-nan", "hidden-nan", "v", np.inf, "∞"),
+    Change("hidden-nan", "hidden-nan", "k", np.nan, "NaN"),
+    Change("hidden-nan", "hidden-nan", "k", np.inf, "∞"),
 )
+PLACES = {"k": "in a hidden key", "v": "in the value of a hidden key"}
 
 
 def calls(trial: Trial) -> Sequence[Call]:
@@ -73,10 +74,19 @@ def moved(base: Outcome, outcome: Outcome, rows: slice = slice(None)) -> dict[st
     return {} if cell is None else {"cell": cell, "found": float(found[cell]), "right": float(right[cell])}
 
 
-def listed(words: Sequence[str]) -> str:
-    """Join words as in a sentence."""
-    *first, last = words
-    return f"{', '.join(first)} or {last}" if first else last
+def said(changes: Sequence[Change]) -> str:
+    """Say what moves the output.
+
+    >>> print(said(CHANGES[4:7]))
+    the output moves with NaN or ∞ in the value of a hidden key, and with NaN in a hidden key
+    """
+    by_place = {c.array: " or ".join(each.says for each in changes if each.array == c.array) for c in changes}
+    return "the output moves " + ", and ".join(f"with {what} {PLACES[x]}" for x, what in by_place.items())
+
+
+def _visible(call: Call) -> slice:
+    """The rows that must not move: those of queries that are padding themselves may give anything."""
+    return slice(int(call.arrays["key_mask"].sum())) if "key_mask" in call.arrays else slice(None)
 
 
 def judge(trial: Trial, study: Study, observed: Observed) -> None:
@@ -86,7 +96,8 @@ def judge(trial: Trial, study: Study, observed: Observed) -> None:
     if base.trouble:
         trial.not_offered += [NotOffered(rule.id, base.trouble) for rule in asked]
         return
-    found = [(change, call, moved(base, each)) for change, (call, each) in zip(CHANGES, others, strict=True)]
+    rows = _visible(observed[0][0])
+    found = [(c, call, moved(base, each, rows)) for c, (call, each) in zip(CHANGES, others, strict=True)]
     for rule in asked:
         leaks = [each for each in found if each[0].rule == rule.id and each[2]]
         broken = [id for id in rule.after if trial.broke(id)]
@@ -94,7 +105,7 @@ def judge(trial: Trial, study: Study, observed: Observed) -> None:
             trial.not_judged.append(NotOffered(rule.id, f"follows from {', '.join(broken)}"))
         elif leaks:
             change, call, cell = leaks[0]
-            did = f"the output moves with {listed([each[0].says for each in leaks])}"
+            did = said([each[0] for each in leaks])
             trial.fail(rule.id, call, mistake=change.mistake, did=did, **cell)
         trial.pass_(rule.id)
 

@@ -13,11 +13,12 @@ from riverhead.checking.rules.call import Call
 from riverhead.checking.rules.pipeline import ATTENTION, everyone
 from riverhead.checking.rules.report import NotOffered
 from riverhead.checking.rules.rule import Change, Choice
-from riverhead.checking.rules.trial import Study, Trial
+from riverhead.checking.rules.trial import Observed, Study, Trial, by_value
 
 __all__ = [
     "EMPTY",
     "EMPTY_ROWS",
+    "apart",
     "empty",
     "form_of",
     "given_up",
@@ -33,7 +34,7 @@ Bools = NDArray[np.bool_]
 
 TRIES = 200  # draws of a small mask before less is asked of it
 
-EMPTY = {"zeros": 0.0, "the mean of all values": None, "NaN": np.nan}  # what a row that sees no key may give
+EMPTY = {"zeros": 0.0, "the mean": None, "NaN": np.nan}  # what a row that sees no key may give
 
 
 def empty(p: Any) -> Any:  # (..., T_q, 1)
@@ -117,6 +118,15 @@ def lost(trial: Trial, study: Study) -> bool:
             NotOffered(rule.id, why) for rule in trial.rules_of(study) if not trial.said(rule.id)
         ]
     return bool(trial.lost)
+
+
+def apart(trial: Trial, study: Study, observed: Observed) -> None:
+    """Judge by value; what is found says nothing of later calls, whose masks and scores are others."""
+    if lost(trial, study):
+        return
+    before = len(trial.known)
+    by_value(trial, study, observed)
+    del trial.known[before:]
 
 
 def form_of(trial: Trial, name: str) -> dict[str, str]:

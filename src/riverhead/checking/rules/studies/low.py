@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from riverhead.checking.rules.call import Call
+from riverhead.checking.rules.call import Call, Outcome
+from riverhead.checking.rules.judge import explain
+from riverhead.checking.rules.pipeline import follow
+from riverhead.checking.rules.report import NotOffered
 from riverhead.checking.rules.rule import Change, Choice
-from riverhead.checking.rules.studies.hiding import hiding, instead_of_hidden
-from riverhead.checking.rules.trial import Study, Trial
+from riverhead.checking.rules.studies.hiding import apart, hiding, instead_of_hidden, lost
+from riverhead.checking.rules.trial import Observed, Study, Trial, cell_of
 
 __all__ = ["FILLS", "LOW", "fill_studies"]
 
-LEVELS = (3e1, 3e2, 3e3, 3e4, 3e5)  # how far below 0 the visible scores lie; trained models reach the fourth
-FAR = 3e12  # no model comes here, but −1e9 and −1e10 lie above it
+# How far below 0 the visible scores lie, in numbers and words; those of trained models reach the fourth. No
+# model comes as far as the last, but −1e9 and −1e10 lie above it.
+LEVELS: Mapping[float, str] = {
+    3e1: "−30", 3e2: "−300", 3e3: "−3000", 3e4: "−30000", 3e5: "−300000",
+}  # fmt: skip
+FAR: Mapping[float, str] = {3e12: "−3·10¹²"}
+BETWEEN = 3  # a fill that shows at a level, and not at the one before, is about this many times nearer to 0
 ABOUT = 0.9  # of a level: its square root, squared again, is rounded
 ROUNDED = 1e-3  # relative: what scores lose that such a number was added to
-BETWEEN = 10  # a fill that shows at a level lies at least this many times nearer to 0
 
 
 def low(trial: Trial, level: float) -> dict[str, Any]:
@@ -35,6 +42,9 @@ def low(trial: Trial, level: float) -> dict[str, Any]:
     return arrays
 
 
+# With nothing hidden
+
+
 def low_calls(trial: Trial) -> Sequence[Call]:
     """Every key is key 0."""
     found = []
@@ -45,9 +55,9 @@ def low_calls(trial: Trial) -> Sequence[Call]:
     return found
 
 
-def starting_at(level: float) -> Choice:
+def starting_at(level: float, words: str) -> Choice:
     """A running maximum that starts at a number above the scores: every exponential is 0."""
-    says = f"the running maximum starts at a number, not at −∞: scores below −{level:.0f} count as none"
+    says = f"the running maximum starts at a number, not at −∞: rows with scores of {words} come to nothing"
 
     def out(p: Any) -> Any:  # (..., H, T_q, d_v)
         return np.where(p.filled.max(axis=-1, keepdims=True) <= -ABOUT * level, 0, p.out)
@@ -55,12 +65,10 @@ def starting_at(level: float) -> Choice:
     return Choice("max-starts-finite", "low-scores", says, {"out+": out})
 
 
-LOW = Study("low-scores", low_calls, tuple(map(starting_at, LEVELS)))
+LOW = Study("low-scores", low_calls, tuple(starting_at(*each) for each in LEVELS.items()))
 
 
-def fill_calls(levels: Sequence[float], make: Callable[..., Call]) -> Callable[[Trial], Sequence[Call]]:
-    """Only key 0 is visible, and its score lies far below those of hidden keys."""
-    return lambda trial: [make(trial, low(trial, level)) for level in levels]
+# With higher scores hidden
 
 
 def by_mask(trial: Trial, arrays: dict[str, Any]) -> Call:
@@ -73,21 +81,57 @@ def by_place(trial: Trial, arrays: dict[str, Any]) -> Call:
     return Call(arrays, {"causal": True})
 
 
-def weak(rule: str, level: float, steps: Sequence[str]) -> tuple[Choice, ...]:
+def weak(rule: str, level: float, words: str, steps: Sequence[str]) -> tuple[Choice, ...]:
     """A finite fill, put in the score's place or added to it, that lies above −level."""
-    says = f"what is hidden gets a finite number: it takes weight where visible scores lie below −{level:.0f}"
+    says = f"what is hidden gets a finite number, and takes the weight where visible scores lie at {words}"
     number = -level / BETWEEN
     fills: tuple[Change, ...] = (lambda p: number, lambda p: p.biased + number)
     changes = [instead_of_hidden(step, fill) for step in steps for fill in fills]
     return tuple(Choice("fill-too-weak", rule, says, change, loose=ROUNDED) for change in changes)
 
 
+def judge(trial: Trial, study: Study, observed: Observed) -> None:
+    """Judge by value; rows that hidden keys only make smaller, with nothing of theirs in them, are less bad."""
+    if lost(trial, study):
+        return
+    lesser = f"{study.name}-underflow"
+    found = explain(observed, trial.known, study.ways, trial.steps)
+    if found is None and all(_shrunk(trial, *each) for each in observed):
+        call, cell = next((call, cell) for call, each in observed if (cell := cell_of(trial, call, each)))
+        did = "the softmax is taken of hidden scores, too: next to them visible weights vanish, and 0 is left"
+        trial.fail(lesser, call, mistake="mask-renormalised", did=did, **cell)
+        trial.pass_(study.name)
+        return
+    if found != ():
+        trial.not_judged.append(NotOffered(lesser, f"follows from {study.name}"))
+    apart(trial, study, observed)
+
+
+def _shrunk(trial: Trial, call: Call, outcome: Outcome) -> bool:
+    """Whether each row is the right one, times a number from 0 to 1, or NaN."""
+    right = np.asarray(follow(call, trial.known, trial.steps).out)
+    if outcome.trouble or outcome.out.shape != right.shape:
+        return False
+    found = np.asarray(outcome.out, float)
+    with np.errstate(all="ignore"):
+        share = (found * right).sum(axis=-1, keepdims=True) / (right * right).sum(axis=-1, keepdims=True)
+        same = (np.abs(found - share * right) <= ROUNDED) & (share <= 1 + ROUNDED) & (share >= 0)
+    return bool((same | np.isnan(found).all(axis=-1, keepdims=True)).all())
+
+
 def fill_studies(prefix: str, make: Callable[..., Call], steps: Sequence[str]) -> tuple[Study, Study]:
     """Return the studies of how low a fill is: as low as a model may come, and far lower."""
-    near = tuple(way for level in LEVELS for way in weak(prefix, level, steps))
+
+    def calls(levels: Mapping[float, str]) -> Callable[[Trial], Sequence[Call]]:
+        return lambda trial: [make(trial, low(trial, level)) for level in levels]
+
+    near, far = (
+        tuple(way for each in levels.items() for way in weak(rule, *each, steps))
+        for rule, levels in ((prefix, LEVELS), (f"{prefix}-far", FAR))
+    )
     return (
-        Study(prefix, fill_calls(LEVELS, make), near),
-        Study(f"{prefix}-far", fill_calls([FAR], make), weak(f"{prefix}-far", FAR, steps)),
+        Study(prefix, calls(LEVELS), near, judge=judge),
+        Study(f"{prefix}-far", calls(FAR), far, judge=apart),
     )
 
 

@@ -16,6 +16,7 @@ from riverhead.checking.rules.rule import Change, Choice
 from riverhead.checking.rules.studies.hiding import (
     EMPTY,
     EMPTY_ROWS,
+    apart,
     form_of,
     given_up,
     leading,
@@ -95,13 +96,6 @@ def as_boolean(array: str, aspect: str) -> Callable[[Trial], Sequence[Call]]:
         return []
 
     return calls
-
-
-def apart(trial: Trial, study: Study, observed: Observed) -> None:
-    """Judge by value; what is found tells nothing of later calls, which have masks of another form."""
-    before = len(trial.known)
-    by_value(trial, study, observed)
-    del trial.known[before:]
 
 
 # A mask of queries and keys
@@ -240,7 +234,8 @@ PADDING_WAYS = (
              {"padded": everyone, "weights+": given_up(_padded_queries, weight)})
       for name, weight in EMPTY.items()),
     *(Choice("padded-queries", "padding", TOO.format(name), {"weights+": given_up(_padded_queries, weight)},
-             agreed=None if name == "NaN" else ("padded-queries", name)) for name, weight in EMPTY.items()),
+             agreed=None if name == "NaN" else ("padded-queries", name.split()[-1]))
+      for name, weight in EMPTY.items()),
     Choice("padding-first-sample", "padding", "the first sample's padding mask is taken for every sample",
            {"padded": lambda p: padded(p)[:1]}),
 )  # fmt: skip

@@ -223,18 +223,27 @@ def near(id: str, rule: str, says: str, change: Change, **more: Any) -> Choice:
 
 
 def sides(rule: str) -> tuple[Choice, ...]:
-    """Where a window lies without causal, if not on both sides."""
+    """Where a window lies, if not on both sides."""
     return (
         near("window-back", rule, "a window reaches back alone: itself and the W − 1 keys before",
              lambda p: (p.behind >= 0) & (p.behind < p.window), agreed=("window", "back")),
-        near("window-centred", rule, "a window has half its width on each side of oneself",
-             lambda p: abs(p.behind) <= p.window // 2, agreed=("window", "centred")),
-        near("window-with-causal-alone", rule, "a window counts only where causal is asked for",
-             lambda p: abs(p.behind) < p.window if p.causal else everyone(p),
-             agreed=("window", "with-causal-alone")),
         near("window-sees-future", rule, "a window bounds the past alone: each query sees all of the future",
              lambda p: p.behind < p.window),
+        near("window-centred", rule, "a window has half its width on each side",
+             lambda p: abs(p.behind) <= p.window // 2, agreed=("window", "centred")),
     )  # fmt: skip
+
+
+def without_causal(rule: str) -> tuple[Choice, ...]:
+    """Where a window lies without causal, if not on both sides; with causal it is known already."""
+    alone = near("window-with-causal-alone", rule, "without causal, a window hides nothing", everyone,
+                 agreed=("window", "with-causal-alone"))  # fmt: skip
+    ways = (alone, *widths(rule, "without causal, "), *sides(rule))
+    return tuple(replace(way, changes={"near+": _unless_causal(way.changes["near"])}) for way in ways)
+
+
+def _unless_causal(change: Change) -> Change:
+    return lambda p: p.near if p.causal else change(p)
 
 
 def widths(rule: str, where: str = "") -> tuple[Choice, ...]:
@@ -296,7 +305,7 @@ PLACE = (
     EMPTY_WITH_PLACE,
     Study("future", future_calls, judge=future_judge),
     Study("window", window_calls, WINDOW_WAYS, judge=window_judge),
-    Study("window-sides", sides_calls, (*widths("window-sides", "without causal, "), *sides("window-sides")),
+    Study("window-sides", sides_calls, without_causal("window-sides"),
           usual=(BOTH_SIDES,), optional=True),
     Study("window-decode", one_calls, ONE_WAYS, optional=True),
     Study("window-and-mask", window_mask_calls, WINDOW_MASK_WAYS, optional=True),
