@@ -91,7 +91,7 @@ def weak(rule: str, level: float, words: str, steps: Sequence[str]) -> tuple[Cho
 
 
 def judge(trial: Trial, study: Study, observed: Observed) -> None:
-    """Judge by value; rows that hidden keys only make smaller, with nothing of theirs in them, are less bad."""
+    """Judge by value; rows that hidden keys only make smaller, with nothing of theirs in them, are weak."""
     if lost(trial, study):
         return
     lesser = f"{study.name}-underflow"

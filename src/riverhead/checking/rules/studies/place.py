@@ -1,4 +1,4 @@
-"""Who may attend by place: causal order, where queries stand among more keys, a sliding window."""
+"""Who may attend by place: causal order, and where queries stand among more keys."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from riverhead.checking.rules.report import Agreed, NotOffered
 from riverhead.checking.rules.rule import Change, Choice
 from riverhead.checking.rules.studies.empty import EMPTY_WITH_PLACE
 from riverhead.checking.rules.studies.hidden import HUGE, moved
-from riverhead.checking.rules.studies.hiding import EMPTY_ROWS, form_of, leading, lost, manners, speckled
+from riverhead.checking.rules.studies.hiding import EMPTY_ROWS, form_of, leading, manners, speckled
 from riverhead.checking.rules.studies.low import by_place, fill_studies
-from riverhead.checking.rules.trial import Observed, Study, Trial, by_value
+from riverhead.checking.rules.trial import Observed, Study, Trial
 from riverhead.core.masks import places
 
-__all__ = ["PLACE", "hides_the_future"]
+__all__ = ["FEWER", "PLACE", "START", "fewer", "from_the_start", "hides_the_future", "masked_calls", "when"]
 
 
 def when(option: str, change: Change) -> Change:
@@ -73,19 +73,20 @@ def cross_calls(trial: Trial) -> Sequence[Call]:
     return [Call(arrays, {"causal": True}) for arrays in fewer(trial)]
 
 
-def _from_the_start(p: Any) -> Any:  # (T_q, T_k)
+def from_the_start(p: Any) -> Any:  # (T_q, T_k)
+    """How many places key j lies behind query i; the first query stands at the first key."""
     i, j = places(p.T_q, p.T_k, "start")
     return i - j
 
 
 def _one_sees_all(p: Any) -> Any:  # (T_q, T_k)
-    return p.behind if p.T_q == 1 else _from_the_start(p)
+    return p.behind if p.T_q == 1 else from_the_start(p)
 
 
 FEWER = "where queries are fewer than keys, "
 START = f"{FEWER}the first query stands at the first key"
 ALIGNED = (
-    Choice("causal-start", "causal-cross", START, {"behind+": _from_the_start}, agreed=("causal", "start")),
+    Choice("causal-start", "causal-cross", START, {"behind+": from_the_start}, agreed=("causal", "start")),
     Choice("causal-start", "causal-cross", f"{START}, but one query alone sees every key",
            {"behind+": _one_sees_all}, agreed=("causal", "start")),
     Choice("causal-ignored", "causal-cross", f"{FEWER}the causal mask hides nothing",
@@ -171,131 +172,10 @@ def future_judge(trial: Trial, study: Study, observed: Observed) -> None:
             {"detail": base.trouble} if base.trouble else moved(base, outcome, slice(_middle(call.arrays)))
         )
         if found:
-            trial.fail(
-                study.name,
-                call,
-                mistake="future-leaks",
-                did="other tokens later on move earlier rows",
-                **found,
-            )
+            did = "other tokens later on move earlier rows"
+            trial.fail(study.name, call, mistake="future-leaks", did=did, **found)
     trial.pass_(study.name)
 
-
-# A window
-
-
-WINDOWS = (2, 3)
-
-
-def option(trial: Trial) -> dict[str, bool]:
-    """Ask for causal where it can be asked for."""
-    return {"causal": True} if "causal" in trial.offers else {}
-
-
-def window_calls(trial: Trial) -> Sequence[Call]:
-    """Narrow windows, and some that reach as far as there are keys, and further."""
-    arrays, T = trial.qkv(), trial.draw.sizes.T_k
-    return [Call(arrays, {"window": W, **option(trial)}) for W in (*WINDOWS, T - 1, T, T + 2)]
-
-
-def sides_calls(trial: Trial) -> Sequence[Call]:
-    """Windows without causal."""
-    arrays = trial.qkv()
-    return [Call(arrays, {"window": W}) for W in WINDOWS]
-
-
-def one_calls(trial: Trial) -> Sequence[Call]:
-    """Fewer queries than keys, and one alone."""
-    return [Call(arrays, {"window": W, **option(trial)}) for arrays in fewer(trial) for W in WINDOWS]
-
-
-def window_mask_calls(trial: Trial) -> Sequence[Call]:
-    """A window and a mask that leaves each query itself."""
-    return [
-        replace(call, options={**call.options, "window": WINDOWS[-1], **option(trial)})
-        for call in masked_calls(trial)
-    ]
-
-
-def near(id: str, rule: str, says: str, change: Change, **more: Any) -> Choice:
-    """Another window."""
-    return Choice(id, rule, says, {"near": when("window", change)}, **more)
-
-
-def sides(rule: str) -> tuple[Choice, ...]:
-    """Where a window lies, if not on both sides."""
-    return (
-        near("window-back", rule, "a window reaches back alone: itself and the W − 1 keys before",
-             lambda p: (p.behind >= 0) & (p.behind < p.window), agreed=("window", "back")),
-        near("window-sees-future", rule, "a window bounds the past alone: each query sees all of the future",
-             lambda p: p.behind < p.window),
-        near("window-centred", rule, "a window has half its width on each side",
-             lambda p: abs(p.behind) <= p.window // 2, agreed=("window", "centred")),
-    )  # fmt: skip
-
-
-def without_causal(rule: str) -> tuple[Choice, ...]:
-    """Where a window lies without causal, if not on both sides; with causal it is known already."""
-    alone = near("window-with-causal-alone", rule, "without causal, a window hides nothing", everyone,
-                 agreed=("window", "with-causal-alone"))  # fmt: skip
-    ways = (alone, *widths(rule, "without causal, "), *sides(rule))
-    return tuple(replace(way, changes={"near+": _unless_causal(way.changes["near"])}) for way in ways)
-
-
-def _unless_causal(change: Change) -> Change:
-    return lambda p: p.near if p.causal else change(p)
-
-
-def widths(rule: str, where: str = "") -> tuple[Choice, ...]:
-    """How many keys a window shows, if not as many as it says."""
-    return (
-        near("window-one-more", rule, f"{where}a window of W shows W + 1 keys: oneself is not counted",
-             lambda p: abs(p.behind) <= p.window),
-        near("window-one-less", rule, f"{where}a window of W shows W − 1 keys",
-             lambda p: abs(p.behind) < p.window - 1),
-        near("window-ignored", rule, f"{where}the window hides nothing", everyone),
-    )  # fmt: skip
-
-
-def window_judge(trial: Trial, study: Study, observed: Observed) -> None:
-    """Judge by value; a window that hides nothing may need a mask, which is then given, too."""
-    if lost(trial, study):
-        return
-    found = explain(observed, trial.known, study.ways, trial.steps) or ()
-    if "window-ignored" in {way.id for way in found} and "mask" in trial.offers:
-        call, _ = observed[0]
-        T = len(call.arrays["k"])
-        given = {"mask": np.ones((T, T), bool)}
-        more = replace(
-            call, arrays={**call.arrays, **given}, options={**call.options, **form_of(trial, "mask")}
-        )
-        outcome = trial.ask(more)
-        observed = observed if outcome.trouble else [*observed, (more, outcome)]
-    alone = not option(trial) and not trial.always_causal
-    by_value(trial, replace(study, usual=(BOTH_SIDES,) if alone else ()), observed)
-
-
-BOTH_SIDES = Agreed(
-    "window", "both-sides", "without causal, a window of W shows W − 1 keys on each side of oneself"
-)
-WINDOW_WAYS = (
-    *widths("window"),
-    near("window-needs-mask", "window", "the window hides nothing unless a mask is given, too",
-         lambda p: everyone(p) if p.mask is None else abs(p.behind) < p.window),
-    Choice("window-drops-causal", "window", "causal is ignored where there is a window",
-           {"past+": lambda p: p.past if p.window is None else everyone(p)}),
-    *sides("window"),
-)  # fmt: skip
-ONE_WAYS = (
-    *widths("window-decode", FEWER),
-    Choice("causal-start", "window-decode", START, {"behind+": _from_the_start}, agreed=("causal", "start")),
-)
-WINDOW_MASK_WAYS = (
-    Choice("window-drops-mask", "window-and-mask", "the mask is ignored where there is a window",
-           {"masked+": lambda p: p.masked if p.window is None else everyone(p)}),
-    Choice("mask-drops-window", "window-and-mask", "the window is ignored where there is a mask",
-           {"near+": lambda p: p.near if p.mask is None else everyone(p)}),
-)  # fmt: skip
 
 PLACE = (
     Study("causal", causal_calls, CAUSAL_WAYS),
@@ -304,9 +184,4 @@ PLACE = (
     Study("causal-and-mask", masked_calls, MASKED_WAYS, optional=True),
     EMPTY_WITH_PLACE,
     Study("future", future_calls, judge=future_judge),
-    Study("window", window_calls, WINDOW_WAYS, judge=window_judge),
-    Study("window-sides", sides_calls, without_causal("window-sides"),
-          usual=(BOTH_SIDES,), optional=True),
-    Study("window-decode", one_calls, ONE_WAYS, optional=True),
-    Study("window-and-mask", window_mask_calls, WINDOW_MASK_WAYS, optional=True),
 )  # fmt: skip
