@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 __all__ = ["Change", "Choice", "Level", "Rule", "rules"]
 
-FILES = ("plain", "together", "masks", "place", "given", "precision", "conduct", "gradient")  # of rules, in the order in which they are asked
+FILES = ("plain", "together", "masks", "place", "given", "precision", "conduct", "gradient", "module")  # of rules, in the order in which they are asked
 
 Level: TypeAlias = Literal["must", "should", "convention"]
 Change: TypeAlias = Callable[[Any], Any]  # a step of the pipeline, worked out of the steps before it
