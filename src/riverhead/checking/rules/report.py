@@ -86,6 +86,11 @@ class Report(Displayable):
     target: str = ""  # where it was found: module:function
 
     @property
+    def title(self) -> str:
+        """What it is called: where it was found, else its name."""
+        return self.target or self.name
+
+    @property
     def ok(self) -> bool:
         """Whether every rule that must hold does, and every convention that was asked for."""
         return all(failure.level == "should" for failure in self.failed)

@@ -29,10 +29,10 @@ def junit(standing: Standing) -> str:
     skipped = sum(outcome is not None and outcome.tag == "skipped" for _, outcome in cases)
     counts = {"tests": len(cases), "failures": failures, "errors": 0, "skipped": skipped}
     suites = Tree.Element("testsuites", {name: str(n) for name, n in counts.items()})
-    suite = Tree.SubElement(suites, "testsuite", {"name": visible(report.name), **suites.attrib})
+    suite = Tree.SubElement(suites, "testsuite", {"name": visible(report.title), **suites.attrib})
     _conventions(suite, standing)
     for id, outcome in cases:
-        case = Tree.SubElement(suite, "testcase", classname=visible(report.name), name=id)
+        case = Tree.SubElement(suite, "testcase", classname=visible(report.title), name=id)
         if outcome is not None:
             case.append(outcome)
     said = [*report.notes, *([f"printed: {report.noise}"] if report.noise else [])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -92,7 +93,7 @@ def accepted(text: str, name: str) -> Known:
     >>> found.lines
     (Accepted(line=2, rule='scale', mistake='no-scale', why='the checkpoints need it', target=''),)
     """
-    found = (_read(line, number, name) for number, line in enumerate(text.splitlines(), 1))
+    found = (_read(line, number, name) for number, line in enumerate(re.split("\r\n|\n|\r", text), 1))
     return Known(name, tuple(filter(None, found)))
 
 

@@ -29,7 +29,7 @@ def scene(standing: Standing, everything: bool = False) -> Scene:
     for failure in standing.weak:
         parts += _failure(report, failure, "Weak", everything)
     parts += [*_accepted(standing), *_conventions(report), *_rest(report, everything), *_called(report)]
-    return Scene(report.target or report.name, (*parts, Text((standing.summary,), "heading")))
+    return Scene(report.title, (*parts, Text((standing.summary,), "heading")))
 
 
 def table(standing: Standing, everything: bool = False) -> Scene:
@@ -56,7 +56,7 @@ def table(standing: Standing, everything: bool = False) -> Scene:
     agreed = tuple((f"{each.aspect}={each.name}", each.says) for each in report.conventions)
     if agreed:
         parts.append(Table(("convention", "here"), agreed))
-    return Scene(report.target or report.name, (*parts, *_called(report)))
+    return Scene(report.title, (*parts, *_called(report)))
 
 
 def found(failure: Failure) -> str:
