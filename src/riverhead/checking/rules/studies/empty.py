@@ -27,6 +27,7 @@ from riverhead.core.equation import softmax
 __all__ = ["EMPTY", "EMPTY_WITH_PLACE"]
 
 ASPECT = "empty-row"
+ZEROS = Agreed(ASPECT, "zeros", "a query that may attend to no key gives zeros")
 ROUNDED = 1e-3  # relative: scores to which −1e9 was added have lost that much
 
 
@@ -83,7 +84,7 @@ def judge(trial: Trial, study: Study, observed: Observed) -> None:
     if trial.broke(study.name) or known or outcome.out[_rows(trial, call)].any():
         return
     if trial.wanted(ASPECT, "zeros"):
-        trial.agree(Agreed(ASPECT, "zeros", "a query that may attend to no key gives zeros"))
+        trial.agree(ZEROS)
     else:
         trial.fail(study.name, call, detail=f"an empty row gives zeros; {trial.expect[ASPECT]} was asked for")
 
@@ -160,7 +161,7 @@ def float16_judge(trial: Trial, study: Study, observed: Observed) -> None:
 
 
 EMPTY = (
-    Study("empty-row", row_calls, ways("empty-row", "a query that may attend to no key"), judge=judge),
+    Study("empty-row", row_calls, ways("empty-row", "a query that may attend to no key"), (ZEROS,), judge),
     Study(
         "empty-sample", sample_calls, ways("empty-sample", "a sample that is padding throughout"), judge=judge
     ),

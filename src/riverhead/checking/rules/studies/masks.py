@@ -40,6 +40,11 @@ LONGER = 3  # keys that a mask of the wrong length has too many
 # The form of a mask
 
 
+def forms(aspect: str, it: str) -> tuple[Agreed, ...]:
+    """Every form in which a mask may be taken, and may be asked for."""
+    return tuple(Agreed(aspect, name, says.format(it=it)) for name, says in TAKEN.values())
+
+
 def judge(array: str, aspect: str, it: str) -> Callable[[Trial, Study, Observed], None]:
     """Return a judge that finds the form in which a mask is taken, and then judges by value in that form.
 
@@ -277,13 +282,14 @@ def added(aspect: str, it: str) -> tuple[Choice, ...]:
 
 
 MASKS = (
-    Study("mask", mask_calls, MASK_WAYS, judge=judge("mask", "mask", "the mask")),
+    Study("mask", mask_calls, MASK_WAYS, forms("mask", "the mask"), judge("mask", "mask", "the mask")),
     Study("mask-boolean", as_boolean("mask", "mask"), added("mask", "a boolean mask"),
           judge=apart, optional=True),
     Study("mask-shared", shared_calls, SHARED_WAYS, optional=True),
     Study("mask-own", own_calls, OWN_WAYS, optional=True),
     Study("mask-length", longer_calls, judge=refused),
-    Study("padding", padding_calls, PADDING_WAYS, judge=judge("key_mask", "padding", "the padding mask")),
+    Study("padding", padding_calls, PADDING_WAYS, forms("padding", "the padding mask"),
+          judge("key_mask", "padding", "the padding mask")),
     Study("padding-boolean", as_boolean("key_mask", "padding"), added("padding", "a boolean padding mask"),
           judge=apart, optional=True),
     Study("padding-and-mask", both_calls, BOTH_WAYS, optional=True),
