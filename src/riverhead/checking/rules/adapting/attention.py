@@ -21,6 +21,7 @@ from riverhead.checking.rules.adapting.layout import (
 from riverhead.checking.rules.adapting.options import stated
 from riverhead.checking.rules.adapting.returns import Reading, as_array, dtype_of, pick
 from riverhead.checking.rules.adapting.roles import INPUTS, Roles
+from riverhead.checking.rules.adapting.script import script
 from riverhead.checking.rules.adapting.wants import WANTS, Made
 from riverhead.checking.rules.call import Call, Outcome
 from riverhead.errors import InputError
@@ -70,14 +71,15 @@ class AttentionAdapter:
         """Call the function once; what it raises goes through.
 
         ``how`` may be strided, reversed, expanded or readonly (`arrays.laid`); ``want`` weights, inputs,
-        gradient, peak_bytes (`wants`).
+        gradient, peak_bytes (`wants`); with script it is written down, not called.
         """
+        self._check(call)
         rank = call.arrays["q"].ndim
-        if rank not in self.way.layouts:
-            raise InputError(f"{self.name} takes no q of {rank} axes; it takes {sorted(self.way.layouts)}")
         handed = hand_over(self.way, call, self.way.layouts[rank])
         before = {name: as_array(handed.values[name]) for name in handed.values if name in call.arrays}
         reading = self.way.readings[handed.layout, "weights" in call.want]
+        if "script" in call.want:
+            return Outcome(facts={"script": script(self.way, call, handed, reading)})
         made = WANTS[next((want for want in call.want if want in WANTS), "")](
             self.way, call, handed, lambda result: pick(result, reading.out), reading.layout
         )
@@ -89,6 +91,17 @@ class AttentionAdapter:
             inputs, changed = afterwards(call, handed, before)
             arrays, facts = arrays | inputs, facts | {"changed": changed}
         return Outcome(arrays, facts)
+
+    def _check(self, call: Call) -> None:
+        """Nothing that was asked for is left out without a word."""
+        rank, taken = call.arrays["q"].ndim, [*self.way.roles.by_role, *BESIDE]
+        if rank not in self.way.layouts:
+            raise InputError(f"{self.name} takes no q of {rank} axes; it takes {sorted(self.way.layouts)}")
+        if strange := [name for name in (*call.arrays, *call.options) if name not in taken]:
+            raise InputError(f"{self.name} takes no {strange[0]}")
+
+
+BESIDE = ("probe", "mask_form", "causal", "training")  # not handed over as they are; or nothing to hand over
 
 
 def hand_over(way: Way, call: Call, layout: str) -> Handed:

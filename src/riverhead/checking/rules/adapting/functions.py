@@ -11,6 +11,7 @@ from riverhead.checking.rules.adapting.attention import AttentionAdapter
 from riverhead.checking.rules.adapting.module_making import made
 from riverhead.checking.rules.adapting.module_names import size_of
 from riverhead.checking.rules.adapting.offering import attention_adapter
+from riverhead.checking.rules.adapting.returns import is_module
 from riverhead.checking.rules.adapting.roles import INPUTS, role_of, roles_of
 from riverhead.checking.rules.adapting.signature import Asked, Signature, name_of, signature_of
 
@@ -47,7 +48,8 @@ def attention(thing: Any, asked: Asked) -> AttentionAdapter:
     """
     name, signature = name_of(thing), _signature(thing)
     if not inspect.isclass(thing):
-        return attention_adapter(_evaluating(thing), name, roles_of(name, signature, asked), asked)
+        adapter = attention_adapter(_evaluating(thing), name, roles_of(name, signature, asked), asked)
+        return replace(adapter, offers=adapter.offers | {"script"})  # an object that is made has no name
     own = {p.name for p in signature_of(thing).named}
     to_make = {key: value for key, value in asked.arguments.items() if key in own}
     to_call = {key: value for key, value in asked.arguments.items() if key not in own}
@@ -57,7 +59,7 @@ def attention(thing: Any, asked: Asked) -> AttentionAdapter:
 
 def _evaluating(thing: Any) -> Any:
     """A module of torch in evaluation."""
-    if callable(getattr(thing, "eval", None)) and callable(getattr(thing, "named_parameters", None)):
+    if is_module(thing):
         thing.eval()
     return thing
 

@@ -58,7 +58,8 @@ def _adapter(name: str, probe: Probe, works: list[Works]) -> AttentionAdapter:
     probe.way = _known(probe.way, works)
     probe.way = _key_mask_called_mask(probe, works)
     shapes = {(role, w.layout): _shapes(probe, role, w) for role in MASK_ROLES for w in works}
-    works = [w for w in works if shapes["mask", w.layout]] or works
+    for role in ("mask", "key_mask"):
+        works = [w for w in works if shapes[role, w.layout]] or works
     layouts = _by_rank(works)
     probe.way = replace(
         probe.way,
@@ -111,19 +112,23 @@ def _fitting(works: list[Works], layouts: Mapping[int, str]) -> set[str]:
 
 
 def _key_mask_called_mask(probe: Probe, works: list[Works]) -> Way:
-    """A parameter called mask that takes no (T_q, T_k) but (B, T_k) is a mask of keys."""
-    way, roles = probe.way, probe.way.roles
-    if "mask" not in roles or "key_mask" in roles or any(_shapes(probe, "mask", w) for w in works):
+    """A parameter called mask that takes (B, T_k) where there is a batch, not (T_q, T_k), is one of keys."""
+    way, roles, richest = probe.way, probe.way.roles, works[-1]
+    if "mask" not in roles or "key_mask" in roles or _shapes(probe, "mask", richest):
         return way
     renamed = {"key_mask" if role == "mask" else role: p for role, p in roles.by_role.items()}
     other = Probe(replace(way, roles=replace(roles, by_role=renamed)))
-    return other.way if any(_shapes(other, "key_mask", w) for w in works) else way
+    return other.way if _shapes(other, "key_mask", richest) else way
 
 
 def _shapes(probe: Probe, role: str, w: Works) -> tuple[str, ...]:
-    """The shapes in which a mask or a bias is taken."""
+    """The shapes in which a mask or a bias is taken: with T_q ≠ T_k, or else with T_q = T_k alone."""
     if role not in probe.way.roles:
         return ()
+    return _shapes_of(probe, role, w) or (_shapes_of(probe, role, replace(w, cross=False)) if w.cross else ())
+
+
+def _shapes_of(probe: Probe, role: str, w: Works) -> tuple[str, ...]:
     for form in ("boolean", "added", "number")[: 1 if role == "bias" else 3]:
         taken = []
         for shape in (KEY_MASKS if role == "key_mask" else MASKS)[w.layout]:
@@ -160,7 +165,8 @@ def _options(probe: Probe, w: Works) -> set[str]:
         for role, value in NUMBERS.items()
         if role in roles and probe.takes(role, w, options={role: value})
     }
-    for role, forms, value in (("window", ("", "pair"), 2), ("dropout", ("", "module"), 0.5)):
+    modules = ("", "module") if probe.way.kind.name == "torch" else ("",)
+    for role, forms, value in (("window", ("", "pair"), 2), ("dropout", modules, 0.5)):
         for form in forms if role in roles else ():
             way = probe.way
             probe.way = replace(way, forms={**way.forms, role: form})

@@ -71,11 +71,9 @@ class Probe:
         return found
 
     def takes(self, what: str, works: Works, **more: Any) -> bool:
-        """Whether a call with more in it gives an output like one without."""
-        return (
-            self.reading(what, call_of(works.layout, works.cross, works.wide, **more), works.layout)
-            is not None
-        )
+        """Whether a call with more in it gives an output like one without, if only where T_q = T_k."""
+        calls = (call_of(works.layout, cross, works.wide, **more) for cross in {works.cross, False})
+        return any(self.reading(what, call, works.layout) is not None for call in calls)
 
     def touched(self, works: Works, changed: Mapping[str, tuple[int, ...]]) -> NDArray[np.bool_] | None:
         """Which rows (B, H, T_q) of the output change with one row of each input; None if they do anyway."""
@@ -111,15 +109,23 @@ def call_of(layout: str, cross: bool, wide: bool, **more: Any) -> Call:
 
 
 def layouts_of(probe: Probe) -> list[Works]:
-    """Return the layouts that work, the fewest axes first; of two with as many, the one that is meant."""
-    found = []
+    """Return the layouts that work, the fewest axes first; of two with as many, the one that is meant.
+
+    A layout in which what a key holds reaches no other query is left out, if there is one in which it does:
+    it only fits because axes are mistaken for others.
+    """
+    found: list[Works] = []
     for layouts in GIVEN.values():
-        some = [works for layout in layouts if (works := _works(probe, layout)) is not None]
-        if some:
-            found.append(some[0] if len(some) == 1 else max(some, key=lambda w: _meant(probe, w)))
-        if len(layouts) == 2 and rank_of(layouts[0]) == 4 and some:
-            break  # heads side by side need not be tried
-    return found
+        if not any("(" in layout and _rank_works(found, 4) for layout in layouts):
+            found += [works for layout in layouts if (works := _works(probe, layout)) is not None]
+    reach = {works.layout: _reach(probe, works) for works in found}
+    found = [works for works in found if reach[works.layout][0]] or found
+    ranks = sorted({rank_of(works.layout) for works in found})
+    return [max(_rank_works(found, rank), key=lambda w: (w.cross, reach[w.layout][1])) for rank in ranks]
+
+
+def _rank_works(found: list[Works], rank: int) -> list[Works]:
+    return [works for works in found if rank_of(works.layout) == rank]
 
 
 def _works(probe: Probe, layout: str) -> Works | None:
@@ -153,11 +159,14 @@ def _seeing(probe: Probe, works: Works) -> Works:
     return turned if one is not None and two is not None and two.any() and not one.any() else works
 
 
-def _meant(probe: Probe, works: Works) -> tuple[bool, int]:
-    """How well a layout suits: different lengths fit, and a key reaches other queries, not other heads."""
-    touched = probe.touched(works, {"k": (0, 0, 0), "v": (0, 0, 0)})
-    if touched is None:
-        return works.cross, 0
-    others = touched.copy()
-    others[0, 0] = False
-    return works.cross, int(touched[0, 0, 1:].sum() - others.sum())
+def _reach(probe: Probe, works: Works) -> tuple[int, int]:
+    """How many other queries of its head a value reaches; the same, less those of other heads and samples."""
+    for name in ("v", "k"):  # what mixes keys never looks at values
+        touched = probe.touched(works, {name: (0, 0, 0)})
+        if touched is None:
+            return 1, 0  # it cannot be told
+        if touched.any():
+            within = int(touched[0, 0, 1:].sum())
+            touched[0, 0] = False
+            return within, within - int(touched.sum())
+    return 0, 0

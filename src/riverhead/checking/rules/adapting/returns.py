@@ -36,6 +36,12 @@ def is_tensor(x: Any) -> bool:
     return torch is not None and isinstance(x, torch.Tensor)
 
 
+def is_module(x: Any) -> bool:
+    """Whether something is a module of torch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.nn.Module)
+
+
 def dtype_of(x: Any) -> str:
     """Return the dtype of what a function returned: of a list its numbers', of what is no float "float64".
 
@@ -66,7 +72,7 @@ def as_array(x: Any) -> NDArray[Any]:
         found = np.asarray(x)
     else:
         raise TypeError(f"it returned {said(x)}, no array")
-    if found.dtype.kind == "O":
+    if found.dtype.kind == "O" and all(hasattr(type(each), "__float__") for each in found.flat):
         found = found.astype(float)
     if found.dtype.kind not in "fiub":
         raise TypeError(f"it returned an array of {found.dtype}, no real numbers")

@@ -55,7 +55,8 @@ class Roles:
     parameters: tuple[Parameter, ...]
     by_role: Mapping[str, Parameter]
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    by_name: bool = False  # q, k, v, too, where they could stand by position
+    by_place: tuple[str, ...] = ()  # of q, k, v: those not known by their names
+    by_name: bool = False  # hand q, k, v over by name, though they could stand by position
 
     def __contains__(self, role: str) -> bool:
         return role in self.by_role
@@ -65,35 +66,35 @@ class Roles:
         return self.by_role[role].default
 
     @property
+    def inputs(self) -> tuple[str, ...]:
+        """What q, k and v are called."""
+        return tuple(self.by_role[role].name for role in INPUTS)
+
+    @property
     def lead(self) -> bool:
         """Whether q, k, v are the first three by position."""
         first = [p for p in self.parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][:3]
-        return [p.name for p in first] == [self.by_role[role].name for role in INPUTS]
+        return tuple(p.name for p in first) == self.inputs
 
     def bind(self, values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return positional and named arguments that hand over ``values`` by role."""
-        given = {self.by_role[role].name: value for role, value in values.items() if role in self.by_role}
-        given |= self.fixed
-        positions, names = [], {}
-        leading = () if self.by_name or not self.lead else tuple(self.by_role[role].name for role in INPUTS)
-        last = max(
-            (i for i, p in enumerate(self.parameters) if p.kind is p.POSITIONAL_ONLY and p.name in given),
-            default=-1,
-        )
-        for place, p in enumerate(self.parameters):
-            if p.kind is p.POSITIONAL_ONLY and place <= last:
-                positions.append(given.pop(p.name, p.default))
-            elif p.name in leading:
-                positions.append(given.pop(p.name))
-        names.update(given)
-        return positions, names
+        given = {self.by_role[role].name: value for role, value in values.items()} | dict(self.fixed)
+        only = [p for p in self.parameters if p.kind is p.POSITIONAL_ONLY]
+        while only and only[-1].name not in given:
+            only.pop()
+        positions = [given.pop(p.name, p.default) for p in only]
+        if self.lead and not self.by_name:
+            positions += [given.pop(name) for name in self.inputs if name in given]
+        return positions, given
 
     @property
     def words(self) -> str:
         """How q, k and v are handed over, in words."""
-        names = ", ".join(self.by_role[role].name for role in INPUTS)
+        if len(self.by_place) == len(INPUTS):
+            return f"q, k, v: the first three parameters, {', '.join(self.inputs)}"
         where = "by position" if self.lead and not self.by_name else "by name"
-        return f"q, k, v {where}: {names}"
+        guessed = "".join(f"; {role} is {self.by_role[role].name}, by its place" for role in self.by_place)
+        return f"q, k, v {where}: {', '.join(self.inputs)}{guessed}"
 
 
 def roles_of(name: str, signature: Signature, asked: Asked) -> Roles:
@@ -101,40 +102,43 @@ def roles_of(name: str, signature: Signature, asked: Asked) -> Roles:
 
     Raises `InputError` where a parameter that must be given is not known, or where no three are q, k and v.
     """
-    named = signature.named
-    fixed = dict(asked.arguments)
+    named, fixed = signature.named, dict(asked.arguments)
     strange = [each for each in fixed if each not in {p.name for p in named}]
     if strange and not signature.takes_more:
         raise InputError(f"{name} takes no argument {strange[0]!r}; it takes {_listed(named)}")
-    free = [p for p in named if p.name not in fixed]
-    found: dict[str, Parameter] = {}
-    for p in free:
-        role = role_of(p.name, p.default)
-        if role is not None:
-            found.setdefault(role, p)
-    taken = {p.name for p in found.values()}
-    unknown = [p for p in free if p.default is p.empty and p.name not in taken]
-    found |= _first_three(found, unknown)
-    taken = {p.name for p in found.values()}
-    parameters = tuple(named)
     if not named and any(p.kind is p.VAR_POSITIONAL for p in signature.parameters):
-        parameters = tuple(Parameter(role, Parameter.POSITIONAL_ONLY) for role in INPUTS)
-        found, unknown = dict(zip(INPUTS, parameters, strict=True)), []
+        three = tuple(Parameter(role, Parameter.POSITIONAL_ONLY) for role in INPUTS)
+        return Roles(three, dict(zip(INPUTS, three, strict=True)), fixed)
+    free = [p for p in named if p.name not in fixed]
+    found = _by_name(free)
+    known = {p.name for p in found.values()}
+    unknown = [p for p in free if p.default is p.empty and p.name not in known]
+    placed = _by_place(found, unknown)
+    found |= placed
     if missing := [role for role in INPUTS if role not in found]:
         raise InputError(
             f"{name} takes {_listed(named)}: which of them is {missing[0]} is not known; a function of "
             "attention takes q, k and v, or query, key and value"
         )
-    if left := [p.name for p in unknown if p.name not in taken]:
+    if left := [p.name for p in unknown if p.name not in {each.name for each in placed.values()}]:
         raise InputError(
             f"{name} must be given {left[0]!r}, and what that is for is not known; give it: "
             f"--argument {left[0]}=VALUE"
         )
-    return Roles(parameters, found, fixed)
+    return Roles(named, found, fixed, tuple(placed))
 
 
-def _first_three(found: Mapping[str, Parameter], unknown: list[Parameter]) -> dict[str, Parameter]:
-    """What has no known name but must be given stands for q, k, v in this order, those that lack a name."""
+def _by_name(parameters: list[Parameter]) -> dict[str, Parameter]:
+    """Parameters whose names are known, the first of each role."""
+    found: dict[str, Parameter] = {}
+    for p in parameters:
+        if (role := role_of(p.name, p.default)) is not None:
+            found.setdefault(role, p)
+    return found
+
+
+def _by_place(found: Mapping[str, Parameter], unknown: list[Parameter]) -> dict[str, Parameter]:
+    """What must be given and has no known name stands for q, k, v in this order: for those that lack one."""
     places = [p for p in unknown if p.kind is not p.KEYWORD_ONLY]
     lacking = [role for role in INPUTS if role not in found]
     return dict(zip(lacking, places, strict=False)) if len(places) >= len(lacking) else {}
