@@ -111,6 +111,20 @@ def test_samples_that_see_each_other_are_still_samples():
     same(adapter.run(Call(arrays)), loops(*flat).reshape(*arrays["q"].shape[:-1], -1))
 
 
+def test_whoever_takes_two_axes_means_what_stands_before_them_by_more():
+    def batch_as_time(q, k, v):
+        return attend(q, k, v)[0] if q.ndim == 2 else time_first(q, k, v)
+
+    def heads_as_time(q, k, v):
+        return bthd(q, k, v) if q.ndim == 4 else attend(q, k, v)[0]
+
+    assert "layout (T, d), (B, T, d)" in adapt(batch_as_time).notes
+    assert "layout (T, d), (B, T, d), (B, H, T, d)" in adapt(heads_as_time).notes
+    arrays = drawn(4, T_q=T_K)
+    turned = {name: x.swapaxes(1, 2) for name, x in arrays.items()}
+    same(run(heads_as_time, Call(arrays)), loops(**turned).swapaxes(1, 2))
+
+
 def test_a_layout_that_fits_only_by_mistake_is_left_out():
     def turns(q, k, v):  # (B, T, H, d); of three axes it would attend over features
         q, k, v = (x.swapaxes(1, 2) for x in (q, k, v))

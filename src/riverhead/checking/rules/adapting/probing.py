@@ -22,6 +22,7 @@ SIZES = Sizes(B=2, H=6, G=3, T_q=5, T_k=7, d_k=4, d_v=8)  # all different
 DRAW = Draw(SIZES, seed=8)
 LEADING: Mapping[int, tuple[int, ...]] = {2: (), 3: (SIZES.B,), 4: (SIZES.B, SIZES.H)}
 FITTING = ((True, True), (False, True), (True, False), (False, False))  # T_q ≠ T_k, d_v ≠ d_k: the most first
+USUAL = {rank: layouts[0] for rank, layouts in GIVEN.items() if rank}  # axes in front of (T, d)
 OTHER = {"True": "False", "1": "0"}  # of a mask that hides nothing, or everything
 
 
@@ -111,21 +112,27 @@ def call_of(layout: str, cross: bool, wide: bool, **more: Any) -> Call:
 def layouts_of(probe: Probe) -> list[Works]:
     """Return the layouts that work, the fewest axes first; of two with as many, the one that is meant.
 
-    A layout in which what a key holds reaches no other query is left out, if there is one in which it does:
-    it only fits because axes are mistaken for others.
+    Whoever takes (T, d) means (B, T, d) by three axes, and then (B, H, T, d) by four, even where other axes
+    turn out to be attended over: that is a mistake, no layout. Else a layout in which what a key holds
+    reaches no other query is left out: it only fits because axes are mistaken for others.
     """
-    found: list[Works] = []
-    for layouts in GIVEN.values():
-        if not any("(" in layout and _rank_works(found, 4) for layout in layouts):
-            found += [works for layout in layouts if (works := _works(probe, layout)) is not None]
-    reach = {works.layout: _reach(probe, works) for works in found}
-    found = [works for works in found if reach[works.layout][0]] or found
-    ranks = sorted({rank_of(works.layout) for works in found})
-    return [max(_rank_works(found, rank), key=lambda w: (w.cross, reach[w.layout][1])) for rank in ranks]
-
-
-def _rank_works(found: list[Works], rank: int) -> list[Works]:
-    return [works for works in found if rank_of(works.layout) == rank]
+    chosen: dict[int, Works] = {}
+    reach: dict[str, tuple[int, int]] = {}
+    meant: set[str] = set()
+    for rank, layouts in GIVEN.items():
+        if rank == 0 and 4 in chosen:
+            continue  # heads side by side need not be tried
+        some = [works for layout in layouts if (works := _works(probe, layout)) is not None]
+        reach |= {works.layout: _reach(probe, works) for works in some}
+        below = chosen[rank - 1].layout if rank - 1 in chosen else ""
+        follows = below == USUAL.get(rank - 1) and (reach[below][0] > 0 or below in meant)
+        if follows and some and some[0].layout == USUAL[rank]:
+            some = some[:1]
+            meant.add(USUAL[rank])
+        if some:
+            chosen[rank or 4] = max(some, key=lambda w: (w.cross, reach[w.layout][1]))
+    found = list(chosen.values())
+    return [works for works in found if works.layout in meant or reach[works.layout][0]] or found
 
 
 def _works(probe: Probe, layout: str) -> Works | None:
