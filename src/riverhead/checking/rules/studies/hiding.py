@@ -136,8 +136,13 @@ def form_of(trial: Trial, name: str) -> dict[str, str]:
 
 
 def hiding(trial: Trial, arrays: Mapping[str, NDArray[Any]], keys: NDArray[Any], **options: Any) -> Call:
-    """Hide keys (T_k,) from every query: by the mask where there is one, else by the mask of keys."""
+    """Hide keys (T_k,) from every query: by the mask where there is one, else as padding of one sample."""
     if "mask" in trial.offers:
         mask = np.broadcast_to(keys, (arrays["q"].shape[-2], len(keys))).copy()
         return Call({**arrays, "mask": mask}, {**form_of(trial, "mask"), **options})
-    return Call({**arrays, "key_mask": keys[None]}, {**form_of(trial, "key_mask"), **options})
+    lone = next((axes for word, axes in LONE.items() if word in trial.offers), ())
+    given = {name: x.reshape(*lone, *x.shape) for name, x in arrays.items()}
+    return Call({**given, "key_mask": keys[None]}, {**form_of(trial, "key_mask"), **options})
+
+
+LONE = {"batch": (1,), "heads": (1, 1)}  # the axes in front of one sample
