@@ -43,6 +43,8 @@ def arithmetic(steps: Any, cell: tuple[int, ...], array: str = "out") -> str:
     >>> print(arithmetic(steps, (0, 0)))
     0.5·1 + 0.5·4
     """
+    if array == "out" and getattr(steps, "W_o", None) is not None:
+        return _of_a_module(steps, cell)
     row = _Row.of(steps, cell, array)
     if row is None:
         return ""
@@ -50,6 +52,16 @@ def arithmetic(steps: Any, cell: tuple[int, ...], array: str = "out") -> str:
         weight = row.scores[cell[-1]]
         return f"{_power(weight, row.shift)} / {number(row.exps.sum())}" if row.exps.any() else ""
     return sum_of((w, x) for w, x in zip(row.mixed, row.values, strict=True) if w)
+
+
+def _of_a_module(steps: Any, cell: tuple[int, ...]) -> str:
+    """The sum that makes a cell of a module: the heads side by side, times a column of W_o, plus b_o."""
+    b = 0.0 if steps.b_o is None else float(steps.b_o[cell[-1]])
+    heads, column = steps.merged[cell[:-1]], np.asarray(steps.W_o)[:, cell[-1]]
+    if len(heads) != len(column) or not math.isclose(heads @ column + b, steps.out[cell], abs_tol=1e-9):
+        return ""
+    added = f" {'−' if b < 0 else '+'} {number(abs(b))}" if b else ""
+    return sum_of(zip(heads, column, strict=True)) + added
 
 
 def working(steps: Any, cell: tuple[int, ...], array: str = "out") -> Working | None:

@@ -117,7 +117,7 @@ def hand_over(way: Way, call: Call) -> dict[str, Any]:
     for role in MASKS:
         if role in call.arrays:
             given |= masked(way, role, np.asarray(call.arrays[role]), call, x.shape, context.shape[-2])
-    return given | stated(way, call)
+    return stated(way, call) | given
 
 
 def laid(way: Way, x: Array) -> Array:

@@ -224,6 +224,10 @@ def parameters_of(thing: Any, name: str, told: Mapping[str, int]) -> Parameters:
         )
     places = tuple(_places([(leaf, known) for leaf, known in found if known is not None], name))
     of = {each: place for place in places for each in place.names}
+    for each in of:
+        others = [other.leaf.path for other in places if each in other.names and other.n == 1]
+        if len(others) > 1:
+            raise InputError(f"{name} has several {each}: {', '.join(others)}")
     if lacking := [each for each in ("W_q", "W_k", "W_v") if each not in of]:
         paths = ", ".join(leaf.path for leaf, _ in found[:20]) or "none"
         raise InputError(f"{name} has no {lacking[0]} that is known by its name; its parameters: {paths}")

@@ -104,6 +104,8 @@ def _broken_as_known(trial: Trial, observed: Observed, property: Property) -> st
 
 def batch_calls(trial: Trial) -> Sequence[Call]:
     """All samples together, in the reverse order, and one alone."""
+    if "batch" not in trial.subject.offers:
+        return []
     together = call_of(trial, trial.draw.sizes.T_k)
     x = together.arrays["x"]
     return [replace(together, arrays={**together.arrays, "x": each}) for each in (x, x[::-1], x[:1])]

@@ -78,7 +78,7 @@ def empty_judge(trial: Trial, study: Study, observed: Observed) -> None:
     """Judge by value; where nothing else was found, the heads of a query without a key give zeros."""
     if lost(trial, study):
         return
-    by_value(trial, study, observed)
+    by_value(trial, replace(study, usual=()), observed)
     if trial.broke(study.name) or any(agreed.aspect == ASPECT for agreed in trial.conventions):
         return
     if trial.wanted(ASPECT, "zeros"):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from riverhead.checking.rules.call import Call, Outcome
 from riverhead.checking.rules.draw import Draw, Sizes
+from riverhead.checking.rules.judge import explain
 from riverhead.checking.rules.report import Agreed
 from riverhead.checking.rules.rule import Choice
 from riverhead.checking.rules.studies.module_steps import HEADS, within
@@ -72,7 +73,7 @@ def calls(trial: Trial) -> Sequence[Call]:
     return [call_of(trial, s.T_k), call_of(trial, s.T_q)]
 
 
-def ways_of(trial: Trial, observed: Observed) -> tuple[Choice, ...]:
+def ways_of(trial: Trial) -> tuple[Choice, ...]:
     """Return the ways that this module could go: some need packed columns, some plain matrices."""
     facts = trial.facts
     ways: list[Choice] = [*WAYS, *AGREED]
@@ -82,6 +83,8 @@ def ways_of(trial: Trial, observed: Observed) -> tuple[Choice, ...]:
         ways.append(STORED)
     if trial.expect.get("layout") == "time-first":
         ways = [TIME_FIRST, *(way for way in ways if way.changes is not TIME_FIRST.changes)]
+    if not facts["batch"]:
+        ways = [way for way in ways if way.rule != "samples"]
     if trial.always_causal:
         ways += [within(way) for way in CAUSAL_WAYS]
     return tuple(ways)
@@ -90,7 +93,9 @@ def ways_of(trial: Trial, observed: Observed) -> tuple[Choice, ...]:
 def usual_of(trial: Trial) -> tuple[Agreed, ...]:
     """Return what is kept unless something else is found, as far as it says anything."""
     kept = {agreed.aspect: agreed for agreed in USUAL}
-    if trial.facts["time_first"]:
+    if not trial.facts["batch"]:
+        kept.pop("layout")
+    elif trial.facts["time_first"]:
         kept["layout"] = Agreed("layout", "time-first", "x is (T, B, d_model), as batch_first=False says")
     if trial.facts["plain"] and trial.facts["turned"]:
         kept["matrices"] = Agreed(*STORED.agreed, STORED.says) if STORED.agreed else kept["matrices"]
@@ -102,8 +107,15 @@ def usual_of(trial: Trial) -> tuple[Agreed, ...]:
 
 
 def judge(trial: Trial, study: Study, observed: Observed) -> None:
-    """Judge by value, by those ways that this module could go."""
-    by_value(trial, replace(study, ways=ways_of(trial, observed), usual=usual_of(trial)), observed)
+    """Judge by value, by those ways that this module could go; what is agreed upon counts as right first."""
+    ways = ways_of(trial)
+    found = explain(observed, trial.known, ways, trial.steps)
+    agreed = [way for way in found or () if way.agreed is not None and trial.wanted(*way.agreed)]
+    kept = {each.aspect: each for each in usual_of(trial)}
+    kept |= {way.agreed[0]: Agreed(*way.agreed, way.says) for way in agreed if way.agreed is not None}
+    trial.known += agreed
+    rest = tuple(way for way in found or () if way not in agreed)
+    by_value(trial, replace(study, ways=rest, usual=tuple(kept.values())), observed)
 
 
 def cross_calls(trial: Trial) -> Sequence[Call]:

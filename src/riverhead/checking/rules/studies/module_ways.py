@@ -161,9 +161,10 @@ CUTTING = (
            {"cut": lambda p: cut_every, "merged": lambda p: merge_every(p.heads)}),
     Choice("first-head-only", "heads", "the first head's result stands in each head's place",
            {"heads+": lambda p: as_many(p, p.heads[..., :1, :, :])}),
-    *(Choice("one-wide-head", "heads", f"all columns make one head, by {width}",
+    *(Choice("one-wide-head", "heads", f"all columns make one head, divided by {width}",
              {"H": lambda p: 1, "k_heads": lambda p: p.cut(p.k_wide, 1),
-              "v_heads": lambda p: p.cut(p.v_wide, 1), "factor": factor}) for width, factor in WIDTHS.items()),
+              "v_heads": lambda p: p.cut(p.v_wide, 1), "factor": factor})
+      for width, factor in WIDTHS.items()),
     Choice("kv-heads-tiled", "kv-heads", "query head h reads kv head h % G",
            {"k": lambda p: tiled(p.k_heads, p.H), "v": lambda p: tiled(p.v_heads, p.H)}),
     SWAPPED,
@@ -212,12 +213,14 @@ def turned_in_place(pairs: Pairs) -> Mapping[str, Change]:
     }
 
 
+FLOAT32 = 2e-6  # relative: tables of positions are often kept in float32, whatever x is
 AGREED = (
     *(Choice(f"rotary-{pairs}", "definition", f"queries and keys are rotated, pairs {pairs}",
-             turned_in_place(pairs), agreed=("positions", f"rotary-{pairs}"))
+             turned_in_place(pairs), agreed=("positions", f"rotary-{pairs}"), loose=FLOAT32)
       for pairs in ("half", "interleaved")),
     Choice("sinusoidal", "definition", "sines and cosines of the positions are added to the input",
-           {"x": lambda p: p.x + sinusoidal(*p.x.shape[-2:])}, agreed=("positions", "sinusoidal")),
+           {"x": lambda p: p.x + sinusoidal(*p.x.shape[-2:])}, agreed=("positions", "sinusoidal"),
+           loose=FLOAT32),
 )  # fmt: skip
 
 # Matrices that are plain arrays may be stored either way; torch's Linear stores (out, in).
