@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 __all__ = ["Draw", "Sizes"]
 
 GRAIN = 4  # numbers are multiples of 1/4: exact in float16 and bfloat16, and a person can follow them
-REACH = 8  # and no larger than 8/4 = 2
+REACH = 8  # and no larger than 8/4 = 2,
+SMALL = {"q": 4, "k": 4}  # these than 1: so that no query gives one key nearly all
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,14 @@ class Draw:
         self.sizes, self.seed = sizes or Sizes(), seed
 
     def numbers(self, name: str, *shape: int) -> NDArray[np.float64]:
-        """Return multiples of 1/4 between −2 and 2; ``name`` and the shape decide which.
+        """Return multiples of 1/4 between −2 and 2, in q and k −1 and 1; ``name`` and the shape decide which.
 
         >>> Draw().numbers("q", 1, 3)
-        array([[-1.25, -1.25, -1.75]])
+        array([[-0.75, -0.75, -0.75]])
         """
         letters = [self.seed, *name.encode(), *shape]
-        raw = np.random.Generator(np.random.PCG64(letters)).integers(-REACH, REACH + 1, size=shape)
+        reach = SMALL.get(name, REACH)
+        raw = np.random.Generator(np.random.PCG64(letters)).integers(-reach, reach + 1, size=shape)
         return raw / GRAIN
 
     def qkv(
