@@ -10,6 +10,7 @@ __all__ = ["check"]
 
 VERBS = {
     "article": ("riverhead.cli.check_article", "Every number of an article, a notebook, a chat answer."),
+    "backend": ("riverhead.cli.check_backend", "torch's attention, or a model's own, against the rules."),
     "code": ("riverhead.cli.check_code", "An attention function, against the rules of attention."),
 }
 
@@ -19,6 +20,7 @@ Examples:
   riverhead check article notes.ipynb --all
   pbpaste | riverhead check article -
   riverhead check code mine.py:attention
+  riverhead check backend torch
 """
 
 

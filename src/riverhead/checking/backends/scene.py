@@ -1,0 +1,57 @@
+"""An audit as a scene: one table, behaviours by backends, and below it what is wrong with what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from riverhead.checking.backends.audit import Audit, Audited
+from riverhead.scene import Part, Scene, Table, Text
+
+__all__ = ["scene"]
+
+MARKS = {"": "", "weak": " !", "broken": " ✗"}
+LEVELS = {"must": MARKS["broken"], "should": MARKS["weak"], "convention": ""}
+LEGEND = (
+    "✗ breaks a rule that must hold, ! one that should; — it has no such thing; refused: it raised. "
+    "Errors are the largest against float64, relative to the largest output, in units of the dtype's eps."
+)
+
+
+def scene(audit: Audit) -> Scene:
+    """Return the table, what its marks mean, what does not run here, and how each backend was called."""
+    here = [each for each in audit.backends if each.cells]
+    names = tuple(each.backend.name for each in here)
+    body = tuple(
+        (row.title, *(f"{each.cells[i].text}{MARKS[each.cells[i].standing]}" for each in here))
+        for i, row in enumerate(audit.rows)
+    )
+    versions = ", ".join(f"{name} {version}" for name, version in audit.versions.items())
+    parts: list[Part] = [Table(("", *names), body), Text((f"Measured with {versions}. {LEGEND}",), "note")]
+    if marked := tuple(_marked(audit, here)):
+        parts += [Text(("What the marks mean",), "heading"), Table(("where", "what", ""), marked)]
+    called = [(each.backend.name, each.backend.says) for each in here]
+    called += [
+        (each.backend.name, f"not available here: {each.backend.why}")
+        for each in audit.backends
+        if not each.cells
+    ]
+    parts += [Text(("How each was called",), "heading"), Table(("", ""), tuple(called))]
+    return Scene(f"What {audit.of} does", tuple(parts))
+
+
+def _marked(audit: Audit, here: list[Audited]) -> Iterator[tuple[str, str, str]]:
+    """A row for each sentence that is said of cells, and for what the rules found beside the table."""
+    said: dict[tuple[str, str], list[str]] = {}
+    for i, row in enumerate(audit.rows):
+        for each in here:
+            cell = each.cells[i]
+            if cell.standing:
+                what = f"{row.title}: {cell.text}{MARKS[cell.standing]}"
+                said.setdefault((what, cell.says), []).append(each.backend.name)
+    for each in here:
+        for failure in each.beside:
+            what = f"{failure.rule}{LEVELS[failure.level]}"
+            did = f"{failure.says} Here {failure.did}." if failure.did else failure.says
+            said.setdefault((what, did), []).append(each.backend.name)
+    for (what, says), names in said.items():
+        yield ", ".join(names), what, says
