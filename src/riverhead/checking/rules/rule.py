@@ -12,7 +12,10 @@ from typing import Any, Literal, TypeAlias
 
 __all__ = ["Change", "Choice", "Level", "Rule", "rules"]
 
-FILES = ("plain", "together", "masks", "place", "given", "precision", "conduct", "gradient", "module")  # of rules, in the order in which they are asked
+FILES = (  # of rules, in the order in which they are asked
+    "plain", "together", "masks", "place", "given", "precision", "conduct", "gradient", "module",
+    "rope", "alibi", "cache", "parts",
+)  # fmt: skip
 
 Level: TypeAlias = Literal["must", "should", "convention"]
 Change: TypeAlias = Callable[[Any], Any]  # a step of the pipeline, worked out of the steps before it

@@ -21,7 +21,9 @@ def adapt(thing: Any, asked: Asked | None = None) -> Adapter:
     ('NumPy arrays of float64', 'q, k, v by position: q, k, v', 'layout (T, d)')
     """
     from riverhead.checking.rules.adapting.kinds import adapter_of
+    from riverhead.checking.rules.adapting.looks import looks_like
 
-    if not callable(thing):
+    asked = asked or Asked()
+    if not callable(thing) and looks_like(thing) != "cache":
         raise InputError(f"{thing!r:.100} cannot be called; a function, a module or a class is checked")
-    return adapter_of(thing, asked or Asked())
+    return adapter_of(thing, asked)

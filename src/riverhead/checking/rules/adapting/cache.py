@@ -1,11 +1,11 @@
-"""KV caches: what holds keys and values, a step that attends with a cache, and a module that takes one back."""
+"""KV caches: what holds keys and values, a step that attends with a cache, a module that takes one back."""
 
 from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,8 @@ class CacheAdapter:
                 self._step(other, call, n, "other_")
         session = self.new(call)
         found: dict[str, NDArray[Any]] = {}
-        kept, counts, dtype = {}, [], "float64"
+        kept: dict[str, Any] = {}
+        counts, dtype = [], "float64"
         for n in range(len(call.options["chunks"])):
             if call.options.get("layers"):
                 self._step(session, call, n, "other_", layer=1)
@@ -145,8 +146,8 @@ def cache(thing: Any, asked: Asked | None = None) -> CacheAdapter:
     inputs = set("qkvx") & set(take.by_role)
     if not ({"k", "v"} <= inputs or inputs == {"x"}):
         raise InputError(
-            f"{name_of(thing)} takes {', '.join(p.name for p in take.by_role.values()) or 'nothing'}; a cache takes k "
-            "and v, a step q, k, v and a cache, a module x and a cache"
+            f"{name_of(thing)} takes {', '.join(p.name for p in take.by_role.values()) or 'nothing'}; "
+            "a cache takes k and v, a step q, k, v and a cache, a module x and a cache"
         )
     offers = _offers(thing, example, take)
     width = _width(example) if "x" in inputs else 0

@@ -1,4 +1,4 @@
-"""What a cache hands back, wherever it stands: keys and values, the output of a step, how many tokens it has read."""
+"""What a cache hands back, wherever it stands: keys and values, a step's output, a count of tokens."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from riverhead.errors import InputError
 
 __all__ = ["METHODS", "counted", "held_of", "method_of", "step_of"]
 
-METHODS = ("update", "append", "add", "extend", "push", "insert", "write", "store", "step", "attend", "decode",
-           "forward", "__call__")  # fmt: skip
-PAIRS = (("k", "v"), ("keys", "values"), ("key", "value"), ("k_cache", "v_cache"), ("key_cache", "value_cache"),
-         ("cache_k", "cache_v"), ("K", "V"), ("_k", "_v"), ("_keys", "_values"))  # fmt: skip
+METHODS = ("update", "append", "add", "extend", "push", "insert", "write", "store", "step", "attend",
+           "decode", "forward", "__call__")  # fmt: skip
+PAIRS = (
+    ("k", "v"), ("keys", "values"), ("key", "value"), ("k_cache", "v_cache"), ("key_cache", "value_cache"),
+    ("cache_k", "cache_v"), ("K", "V"), ("_k", "_v"), ("_keys", "_values"),
+)  # fmt: skip
 READERS = ("get", "read", "kv", "state", "fetch")
 EVENTS: Mapping[str, tuple[str, ...]] = {
     "rows": ("reorder_cache", "reorder", "batch_select_indices", "select_rows", "reorder_beams"),
@@ -87,7 +89,7 @@ def _is_array(x: Any) -> bool:
 
 
 def step_of(result: Any, state: Any) -> tuple[Any, Any]:
-    """Return a step's output, and the cache for the next one: what came with it, or the one that was given."""
+    """Return a step's output, and the cache for the next: what came with it, or the one that was given."""
     if _is_array(result) and not isinstance(result, tuple):
         return result, state
     if isinstance(result, (tuple, list)) and len(result) >= 2 and _is_array(result[0]):

@@ -6,10 +6,14 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from riverhead.checking.rules.adapting.cache import cache
 from riverhead.checking.rules.adapting.functions import attention, takes_qkv
+from riverhead.checking.rules.adapting.looks import looks_like as looks_beside
 from riverhead.checking.rules.adapting.module import heads_adapter
 from riverhead.checking.rules.adapting.module import looks_like as looks_like_heads
 from riverhead.checking.rules.adapting.module_making import made
+from riverhead.checking.rules.adapting.parts import merge, positions
+from riverhead.checking.rules.adapting.positions import alibi, rope
 from riverhead.checking.rules.adapting.roles import roles_of
 from riverhead.checking.rules.adapting.signature import Asked, name_of, signature_of
 from riverhead.checking.rules.running.subject import Adapter
@@ -20,6 +24,11 @@ __all__ = ["KINDS", "adapter_of"]
 KINDS: Mapping[str, Callable[[Any, Asked], Adapter]] = {
     "attention": attention,
     "heads": heads_adapter,
+    "rope": rope,
+    "alibi": alibi,
+    "cache": cache,
+    "positions": positions,
+    "merge": merge,
 }
 
 
@@ -39,6 +48,9 @@ def kind_of(thing: Any, asked: Asked) -> str:
     >>> kind_of(lambda q, k, v, mask=None: q, Asked())
     'attention'
     """
+    beside = looks_beside(thing)
+    if beside is not None:
+        return beside
     if takes_qkv(thing):
         return "heads" if _has_weights(thing, asked) else "attention"
     if looks_like_heads(thing):

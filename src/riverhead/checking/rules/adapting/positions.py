@@ -1,4 +1,4 @@
-"""Functions that tell attention where a token stands: RoPE of vectors, ALiBi of heads, positions of a padded row."""
+"""Functions that tell attention where a token stands: RoPE turns vectors, ALiBi gives heads a bias."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from riverhead.checking.rules.adapting.slots import Slots, constructor, slots_of
 from riverhead.checking.rules.call import Call, Outcome
 from riverhead.errors import InputError
 
-__all__ = ["alibi", "places", "rope"]
+__all__ = ["alibi", "rope"]
 
 BASE = 10_000.0
 WIDTHS = (8, 64, 128, 32, 16)  # a module may be made for one width alone
@@ -235,7 +235,7 @@ class AlibiAdapter:
         given = {role: value for role, value in lengths.items() if role in take and value is not None}
         result = take({"n_heads": n} | given, {"dtype": _float32(self.array)})
         found = as_array(result)
-        while found.ndim > 3 and found.shape[0] == 1 or found.ndim == 2 and found.shape[0] == 1:
+        while (found.ndim > 3 and found.shape[0] == 1) or (found.ndim == 2 and found.shape[0] == 1):
             found = found[0]
         if found.ndim == 2 and not given and found.shape == (n, 1):
             found = found[:, 0]
@@ -258,9 +258,10 @@ def _float32(array: Kind) -> Any:
 
 
 def alibi(thing: Any, asked: Asked | None = None) -> AlibiAdapter:
-    """Return how what gives ALiBi's slopes, or its bias, is called: f(n_heads), f(n_heads, T), f(n_heads, T_q, T_k).
+    """Return how what gives ALiBi's slopes, or its bias, is called.
 
-    A class is made with the number of heads. Raises `InputError` where it cannot be called.
+    Takes f(n_heads), f(n_heads, T), f(n_heads, T_q, T_k); a class is made with the number of heads. Raises
+    `InputError` where it cannot be called.
 
     >>> from riverhead.core import alibi_bias
     >>> sorted(alibi(alibi_bias).offers)

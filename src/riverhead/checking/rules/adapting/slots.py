@@ -1,4 +1,4 @@
-"""A function's parameters by what they are for, filled from values by role; what is not known is not guessed."""
+"""A function's parameters by what they are for, filled by role; what is not known is not guessed."""
 
 from __future__ import annotations
 

@@ -26,7 +26,8 @@ HIDDEN = -1e4  # a bias below this hides a key
 
 def powers(n: int, p: SimpleNamespace, first: int = 1) -> NDArray[Any]:
     """2^(−8/n), 2^(−16/n), …, or whatever number stands for 8."""
-    return 2.0 ** (-p.steepest / n * np.arange(first, n + first))
+    found: NDArray[Any] = 2.0 ** (-p.steepest / n * np.arange(first, n + first))
+    return found
 
 
 def published(p: SimpleNamespace, first: int = 1) -> NDArray[Any]:  # (H,)
@@ -39,21 +40,25 @@ SLOPES: Mapping[str, Change] = {
     "out": published,  # (H,)
 }
 SLOPE_WAYS = (
-    Choice("alibi-plain-geometric", "alibi-slopes-between", "one geometric row, 2^(−8h/H), also where H is no power of two",
+    Choice("alibi-plain-geometric", "alibi-slopes-between",
+           "one geometric row, 2^(−8h/H), also where H is no power of two",
            {"out": lambda p: powers(p.n_heads, p)}),
-    Choice("alibi-next-power", "alibi-slopes-between", "the slopes of the power of two above, the last ones left out",
+    Choice("alibi-next-power", "alibi-slopes-between",
+           "the slopes of the power of two above, the last ones left out",
            {"out": lambda p: powers(p.n_heads if p.n_heads == p.below else 2 * p.below, p)[: p.n_heads]}),
-    Choice("alibi-other-half", "alibi-slopes-between", "the slopes between are the even ones of the power above: known already",
-           {"out": lambda p: np.concatenate([powers(p.below, p), powers(2 * p.below, p)[1::2]])[: p.n_heads]}),
+    Choice("alibi-other-half", "alibi-slopes-between",
+           "the slopes between are the even ones of the power above: known already",
+           {"out": lambda p: np.r_[powers(p.below, p), powers(2 * p.below, p)[1::2]][: p.n_heads]}),
     Choice("alibi-sorted", "alibi-slopes-between", "the slopes are sorted, so that heads get one another's",
            {"out+": lambda p: np.sort(p.out)[::-1]}),
     Choice("alibi-between-first", "alibi-slopes-between", "the slopes between come first",
-           {"out": lambda p: np.concatenate([powers(2 * p.below, p)[::2][: p.n_heads - p.below], powers(p.below, p)])}),
+           {"out": lambda p: np.r_[powers(2 * p.below, p)[::2][: p.n_heads - p.below], powers(p.below, p)]}),
     Choice("alibi-first-slope-one", "alibi-slopes", "heads are counted from 0: the first slope is 2^0 = 1",
            {"out": lambda p: published(p, 0)}),
     Choice("alibi-plain-from-one", "alibi-slopes", "one geometric row from 2^0 = 1, 2^(−8h/H) with h from 0",
            {"out": lambda p: powers(p.n_heads, p, 0)}),
-    Choice("alibi-halves", "alibi-slopes", "each slope is half of the one before, however many heads there are",
+    Choice("alibi-halves", "alibi-slopes",
+           "each slope is half of the one before, however many heads there are",
            {"out": lambda p: 2.0 ** -np.arange(1, p.n_heads + 1)}),
     Choice("alibi-base-e", "alibi-slopes", "powers of e, not of 2",
            {"out+": lambda p: np.exp(np.log2(p.out))}),
@@ -74,7 +79,8 @@ def slopes_of(outcome: Outcome) -> NDArray[Any]:
     if out.ndim == 1:
         return out
     back, ahead = np.abs(out[:, -1, -1] - out[:, -1, -2]), np.abs(out[:, 0, 1] - out[:, 0, 0])
-    return ahead if not back.any() and np.isfinite(ahead).all() else back  # a matrix may be turned over
+    over = not back.any() and np.isfinite(ahead).all()  # the matrix may be turned over
+    return np.asarray(ahead if over else back)
 
 
 def slope_calls(trial: Trial) -> Sequence[Call]:
@@ -145,7 +151,7 @@ def _cell(call: Call, outcome: Outcome, ways: Sequence[Choice] = ()) -> dict[str
         return {}
     n = call.options["n_heads"]
     return {"cell": cell, "array": "slopes", "found": float(outcome.out[cell]), "right": float(right[cell]),
-            "detail": f"head {cell[0]} of {n}; right are {', '.join(_fraction(x) for x in right)}"}  # fmt: skip
+            "detail": f"head {cell[0]} of {n}; right are {', '.join(map(_fraction, right))}"}  # fmt: skip
 
 
 def _fraction(slope: float) -> str:
@@ -172,9 +178,11 @@ BIAS: Mapping[str, Change] = {
     "out": lambda p: np.where(p.seen, p.bias, 0),
 }
 BIAS_WAYS = (
-    Choice("alibi-key-position", "alibi-distance", "each row is slope times the key's own position: the same up to a constant",
+    Choice("alibi-key-position", "alibi-distance",
+           "each row is slope times the key's own position: the same up to a constant",
            {"distance": lambda p: -p.j}, ("alibi-form", "key position")),
-    Choice("alibi-from-last", "alibi-distance", "each row counts from the last key: the same up to a constant",
+    Choice("alibi-from-last", "alibi-distance",
+           "each row counts from the last key: the same up to a constant",
            {"distance": lambda p: p.T_k - 1 - p.j}, ("alibi-form", "from the last key")),
     Choice("alibi-sign", "alibi-distance", "the bias grows with distance: far keys get more weight",
            {"bias+": lambda p: -p.bias}),
@@ -183,7 +191,8 @@ BIAS_WAYS = (
            {"distance": lambda p: p.j}),
     Choice("alibi-distance-from-last-upwards", "alibi-distance", "slope times the distance from the last key",
            {"distance": lambda p: p.j - (p.T_k - 1)}),
-    Choice("alibi-future-only", "alibi-distance", "only keys after the query get a bias: the matrix is turned over",
+    Choice("alibi-future-only", "alibi-distance",
+           "only keys after the query get a bias: the matrix is turned over",
            {"bias": lambda p: np.zeros((len(p.slopes), p.T_q, p.T_k))}),
     Choice("alibi-squared", "alibi-distance", "the distance is squared",
            {"distance+": lambda p: np.sign(p.distance) * p.distance**2}),
@@ -203,7 +212,8 @@ FROM_START = tuple(
            {"i": lambda p: np.arange(p.T_q)[:, None], "distance+": fold}, ("alibi-align", "start"))
     for fold in FOLDS.values()
 )  # fmt: skip
-OF_QUERIES = Choice("alibi-of-one-length", "alibi-cross", "distance is counted as if the queries were all keys there are",
+OF_QUERIES = Choice("alibi-of-one-length", "alibi-cross",
+                    "distance is counted as if the queries were all keys there are",
                     {"distance": lambda p: np.arange(p.T_q)[:, None] - p.j})  # fmt: skip
 FUTURES = {
     "hidden": "keys after the query are hidden",
@@ -306,8 +316,9 @@ def _bias_cell(call: Call, outcome: Outcome) -> dict[str, Any]:
         return {}
     h, row, j = cell
     i = int(p.i[row, 0])
+    sum_ = f"−{_fraction(p.slopes[h])}·({i} − {j}) = {p.out[cell]:.4g}".replace("-", "−")
     return {"cell": cell, "array": "bias", "found": float(outcome.out[cell]), "right": float(p.out[cell]),
-            "arithmetic": f"−{_fraction(p.slopes[h])}·({i} − {j}) = {p.out[cell]:.4g}".replace("-", "−")}  # fmt: skip
+            "arithmetic": sum_}  # fmt: skip
 
 
 def _future(outcome: Outcome, slopes: NDArray[Any]) -> Agreed:

@@ -151,8 +151,8 @@ def judge_count(trial: Trial, study: Study, observed: Observed) -> None:
         name = next((name for name, (row, _) in known.items() if row == counts), "")
         named = {"mistake": name, "did": known[name][1]} if name else {}
         step = next(n for n, (a, b) in enumerate(zip(counts, ends, strict=True)) if a != b)
-        return trial.fail("cache-count", call, **named, cell=(step,), array="count", found=float(counts[step]),
-                          right=float(ends[step]), detail=f"after step {step}")  # fmt: skip
+        numbers = {"found": float(counts[step]), "right": float(ends[step])}
+        return trial.fail("cache-count", call, **named, cell=(step,), array="count", **numbers)
     return trial.pass_("cache-count")
 
 
@@ -182,9 +182,10 @@ def judge_stable(trial: Trial, study: Study, observed: Observed) -> None:
                 numbers = (
                     {"cell": cell, "found": float(late[cell]), "right": float(then[cell])} if same else {}
                 )
-                return trial.fail("cache-stable", call, mistake="cache-changes-the-past", array=name, **numbers,
-                                  did="arrays that were handed out are written to later",
-                                  detail=f"{name} of step {n}, looked at when all tokens had come")  # fmt: skip
+                did = "arrays that were handed out are written to later"
+                named = {"mistake": "cache-changes-the-past", "did": did, "array": name}
+                detail = f"{name} of step {n}, looked at when all tokens had come"
+                return trial.fail("cache-stable", call, **named, **numbers, detail=detail)
     return trial.pass_("cache-stable")
 
 
@@ -200,12 +201,15 @@ BESIDE = (
     one("cache-rows", rows_calls,
         Choice("cache-not-reordered", "cache-rows", "the rows stay where they were",
                {"choose": lambda p: lambda state, rows: state}),
-        Choice("cache-reordered-backwards", "cache-rows", "row i goes to the place that is named for it, and is not fetched",
+        Choice("cache-reordered-backwards", "cache-rows",
+               "row i goes to the place that is named for it, and is not fetched",
                {"choose": lambda p: scattered}),
         Choice("cache-values-not-reordered", "cache-rows", "only the keys' rows are fetched",
                {"choose_v": lambda p: lambda state, rows: state})),
     one("cache-crop", crop_calls,
-        Choice("cache-not-cropped", "cache-crop", "nothing is cut", {"cut": lambda p: lambda state, n: state}),
+        Choice("cache-not-cropped", "cache-crop",
+               "nothing is cut",
+               {"cut": lambda p: lambda state, n: state}),
         Choice("cache-crop-keeps-last", "cache-crop", "the last n are kept, not the first",
                {"cut": lambda p: lambda state, n: state[..., -n:, :]}),
         Choice("cache-crop-drops", "cache-crop", "n tokens are dropped, not kept",
@@ -213,11 +217,17 @@ BESIDE = (
     one("cache-window", window_calls,
         Choice("cache-ring", "cache-window", "kept as a ring: slot i holds the token whose position leaves i",
                {"show": ring}, ("cache-window", "ring")),
-        Choice("cache-window-ignored", "cache-window", "all tokens are kept", {"keep": lambda p: lambda state: state}),
+        Choice("cache-window-ignored", "cache-window",
+               "all tokens are kept",
+               {"keep": lambda p: lambda state: state}),
         Choice("cache-window-keeps-first", "cache-window", "the first tokens are kept, later ones lost",
                {"keep": lambda p: lambda state: state[..., : p.window, :]}),
-        Choice("cache-window-one-more", "cache-window", "one token more than the window is kept", {"keep": of_window(1)}),
-        Choice("cache-window-one-less", "cache-window", "one token less than the window is kept", {"keep": of_window(-1)})),
+        Choice("cache-window-one-more", "cache-window",
+               "one token more than the window is kept",
+               {"keep": of_window(1)}),
+        Choice("cache-window-one-less", "cache-window",
+               "one token less than the window is kept",
+               {"keep": of_window(-1)})),
     one("cache-reset", reset_calls, Choice(
         "cache-not-reset", "cache-reset", "what was held before the reset is still there",
         {"clear": lambda p: lambda state, _: state})),

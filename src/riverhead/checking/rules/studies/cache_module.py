@@ -21,7 +21,7 @@ WITHIN = 2.0**-14  # times the largest number: a module computes in float32, thr
 
 
 def module_calls(trial: Trial) -> Sequence[Call]:
-    """Single tokens; a prompt and single tokens; every beginning in one pass; each token alone; the last three."""
+    """Single tokens; a prompt and single tokens; each beginning in one pass; tokens alone; the last three."""
     x = trial.draw.numbers("x", trial.draw.sizes.B, T, WIDEST)
 
     def call(first: int, end: int, *chunks: int) -> Call:
@@ -68,8 +68,9 @@ def judge_module(trial: Trial, asked: Sequence[str], observed: Observed) -> None
             named = {"mistake": "cache-drops-oldest", "did": did}
         *leading, n, c = cell
         place = (*leading, int(rows[n]), c)
-        return trial.fail("cache-step", call, **named, cell=place, found=float(found[cell]), right=float(right[place]),
-                          detail="right is the last row of a pass over all tokens so far")  # fmt: skip
+        numbers = {"found": float(found[cell]), "right": float(right[place])}
+        detail = "right is the last row of a pass over all tokens so far"
+        return trial.fail("cache-step", call, **named, cell=place, **numbers, detail=detail)
     return trial.pass_("cache-step")
 
 

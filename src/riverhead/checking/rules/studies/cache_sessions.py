@@ -1,4 +1,4 @@
-"""Sessions of a cache: what is given, in pieces, and what came back, as one array that a judge can compare."""
+"""Sessions of a cache: what is given, in pieces, and what came back, as one array to be compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from riverhead.checking.rules.trial import Observed, Trial
 __all__ = ["LAYOUTS", "LOOSE", "STORE", "case", "session", "shown", "whole_room"]
 
 STORE = "keys and values back"  # what is offered by what holds, and does not attend
-LAYOUTS = (  # leading axes, and how the adapter hands them over
+Layout = tuple[str, tuple[str, ...], dict[str, Any]]
+LAYOUTS: tuple[Layout, ...] = (  # leading axes, and how the adapter hands them over
     ("B H T d", ("B", "H"), {}),
     ("B T H d", ("B", "H"), {"tokens_first": True}),
     ("T d", (), {}),

@@ -105,7 +105,7 @@ def _say(
             trial.agree(agreed)
         else:
             detail = f"{agreed.aspect} is {agreed.name}; {trial.expect[agreed.aspect]} was asked for"
-            trial.fail("rope-turn", call, detail=detail)
+            trial.fail("rope-agreed", call, detail=detail)
     trial.pass_(*asked)
 
 
@@ -120,7 +120,7 @@ def _broken(
     made = (R @ x[..., None])[..., 0]
     if (cell := differ(out, made, WITHIN * np.abs(x).max())) is not None:
         yield "rope-turn", {"cell": cell, "found": float(out[cell]), "right": float(made[cell]),
-                            "arithmetic": "from the turned unit vectors, each times its component"}  # fmt: skip
+                            "detail": "right is made of the unit vectors turned"}  # fmt: skip
         return
     gain = found.gain if found else 1.0
     laws = {
@@ -141,7 +141,7 @@ def _norm(sides: Sequence[NDArray[Any]], x: NDArray[Any], gain: float) -> Shown 
             vector = _vectors(x)[t]
             right = float(gain * np.linalg.norm(vector))
             return {"found": float(np.linalg.norm(R[t] @ vector)), "right": right, "array": "length",
-                    "arithmetic": f"the length of the vector at position {t} before it is turned"}  # fmt: skip
+                    "detail": f"the vector at position {t}, before and after"}  # fmt: skip
     return None
 
 
@@ -158,7 +158,7 @@ def _relative(sides: Sequence[NDArray[Any]], x: NDArray[Any]) -> Shown | None:
 
     m, n = FAR_APART
     return {"found": dot(m, n), "right": dot(*NEAR), "array": "q·k",
-            "detail": f"the same q and k, q at {m} and k at {n}: two apart, as at {NEAR[0]} and {NEAR[1]}"}  # fmt: skip
+            "detail": f"q at {m} and k at {n}: two apart, as at {NEAR[0]} and {NEAR[1]}"}  # fmt: skip
 
 
 def _both(sides: Sequence[NDArray[Any]], out: NDArray[Any]) -> Shown | None:

@@ -1,4 +1,4 @@
-"""Positions of RoPE: after a cache, in any order, along the right axis, exact far into a text, in every dtype."""
+"""Positions of RoPE: after a cache, in any order, along the right axis, far into a text, in every dtype."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def shown(found: NDArray[Any], right: NDArray[Any], within: float | None = None)
 
 
 def offset_calls(trial: Trial) -> Sequence[Call]:
-    """The same vectors at position 0 first, so that a table kept for their number shows; then after a cache."""
+    """The same vectors at position 0 first, so that a table kept by length shows; then after a cache."""
     form: Form = trial.facts["form"]
     places = range(CACHED, CACHED + 4)
     whole = drawn(trial, form, form.length)
@@ -116,7 +116,7 @@ def heads_calls(trial: Trial) -> Sequence[Call]:
 
 
 def judge_heads(trial: Trial, study: Study, observed: Observed) -> None:
-    """Each vector is turned by the matrix of its token, in whichever layout; that it fits only where H = T is told."""
+    """Each vector is turned by the matrix of its token, in whichever layout; a need for H = T is told."""
     R = trial.facts["R"]  # (T, d, d)
 
     def right(call: Call, outcome: Outcome) -> bool:
@@ -197,23 +197,28 @@ def judge_precision(trial: Trial, study: Study, observed: Observed) -> None:
     own = {call.options["offset"]: np.asarray(outcome.out, float) for call, outcome in exact}
     for dtype in dict.fromkeys(call.dtype for call, _ in observed):
         cases = [each for each in observed if each[0].dtype == dtype and not each[1].trouble]
-        if turning is None:  # what turns is not known: its own float64 is what is right
-            apart = [
-                (call, np.asarray(outcome.out, float), own[call.options["offset"]]) for call, outcome in cases
-            ]
-            wrong = [
-                each for each in apart if differ(each[1], each[2], _within(each[0], each[2])) is not None
-            ]
-            ways = None if wrong else ()
-        else:
-            wrong = list(_apart(cases, turning, ()))
-            ways = _rounded_ways(cases, turning)
-        for way in (None,) if ways is None else ways:
-            named = {"mistake": way.id, "did": way.says} if way else {}
-            call, found, right = wrong[0]
-            shows = shown(found, right, _within(call, right))
-            trial.fail(way.rule if way else "rope-angles", call, **named, **shows, detail=f"in {dtype}")
+        wrong = next(_apart(cases, turning, ()) if turning else _unlike(cases, own), None)
+        if wrong is None:
+            continue
+        call, found, right = wrong
+        where = {**shown(found, right, _within(call, right)), "detail": f"in {dtype}"}
+        ways = _rounded_ways(cases, turning) if turning else ()
+        for way in ways:
+            trial.fail(way.rule, call, mistake=way.id, did=way.says, **where)
+        if not ways:
+            trial.fail("rope-angles", call, **where)
     trial.pass_(*asked)
+
+
+Apart = Iterator[tuple[Call, NDArray[Any], NDArray[Any]]]
+
+
+def _unlike(cases: Observed, own: dict[int, NDArray[Any]]) -> Apart:
+    """Calls whose results are not the function's own in float64, where what it does is not known."""
+    for call, outcome in cases:
+        found, right = np.asarray(outcome.out, float), own[call.options["offset"]]
+        if differ(found, right, _within(call, right)) is not None:
+            yield call, found, right
 
 
 def _within(call: Call, right: NDArray[Any]) -> float:
@@ -222,19 +227,15 @@ def _within(call: Call, right: NDArray[Any]) -> float:
     return float(np.abs(right).max() * (ROUNDINGS * 2.0 ** -BITS.get(call.dtype, 24) + CARRIED * last))
 
 
-def _rounded_ways(cases: Observed, turning: Turning) -> tuple[Choice, ...] | None:
-    """The fewest numbers kept in one narrow dtype that give what was found."""
-    if next(_apart(cases, turning, ()), None) is None:
-        return ()
+def _rounded_ways(cases: Observed, turning: Turning) -> tuple[Choice, ...]:
+    """The fewest numbers kept in one narrow dtype that give what was found; none where nothing does."""
     ways = (*COUNTED, *KEPT)
     sets = [some for n in (1, 2, 3) for dtype in BITS
             for some in combinations([way for way in ways if way.id.endswith(f"-{dtype}")], n)]  # fmt: skip
-    return next((some for some in sets if next(_apart(cases, turning, some), None) is None), None)
+    return next((some for some in sets if next(_apart(cases, turning, some), None) is None), ())
 
 
-def _apart(
-    cases: Observed, turning: Turning, ways: Sequence[Choice]
-) -> Iterator[tuple[Call, NDArray[Any], NDArray[Any]]]:
+def _apart(cases: Observed, turning: Turning, ways: Sequence[Choice]) -> Apart:
     """Calls whose results are not what these ways give, with both."""
     for call, outcome in cases:
         given, got = stacked(call, outcome)

@@ -25,8 +25,8 @@ def geometric(width: int, base: float = BASE, first: float = 1.0) -> NDArray[np.
 
 def laid(x: NDArray[Any], pairs: str) -> NDArray[Any]:
     """Give both components of a pair its number: (..., d/2) to (..., d)."""
-    found: NDArray[Any] = np.concatenate([x, x], axis=-1) if pairs == "half" else np.repeat(x, 2, axis=-1)
-    return found
+    found = np.concatenate([x, x], axis=-1) if pairs == "half" else np.repeat(x, 2, axis=-1)
+    return np.asarray(found)
 
 
 def split(x: NDArray[Any], pairs: str) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -49,7 +49,8 @@ def rounded(x: NDArray[Any], dtype: str) -> NDArray[Any]:
     array([255., 256., 256., 258., 260.])
     """
     parts, powers = np.frexp(x)
-    return np.ldexp(np.rint(np.ldexp(parts, BITS[dtype])), powers - BITS[dtype])
+    found: NDArray[Any] = np.ldexp(np.rint(np.ldexp(parts, BITS[dtype])), powers - BITS[dtype])
+    return found
 
 
 def turned(p: SimpleNamespace) -> Any:  # (..., T, width)
@@ -118,8 +119,10 @@ ONE_SIDE = (
            {"signs": lambda p: (1, -1)}, ("rope-direction", "backwards")),
     Choice("rope-from-one", "rope-turn", "the first token stands at position 1",
            {"places+": lambda p: p.places + 1}, ("rope-start", "1")),
-    Choice("rope-quarter-turn", "rope-turn", "sine and cosine are exchanged: every token is turned by another 90°",
-           {"cos": lambda p: laid(np.sin(p.angles), p.laid_as), "sin": lambda p: laid(np.cos(p.angles), p.laid_as)},
+    Choice("rope-quarter-turn", "rope-turn",
+           "sine and cosine are exchanged: every token is turned by another 90°",
+           {"cos": lambda p: laid(np.sin(p.angles), p.laid_as),
+            "sin": lambda p: laid(np.cos(p.angles), p.laid_as)},
            ("rope-start", "a quarter turn")),
     Choice("rope-frequencies-reversed", "rope-speeds", "the first pair is the slowest",
            {"speeds": lambda p: p.speeds[::-1]}, ("rope-order", "slowest first")),
@@ -131,11 +134,14 @@ ONE_SIDE = (
            {"turned_as": lambda p: "interleaved"}),
     Choice("rope-sign", "rope-norm", "both sines enter with +: [[cos, sin], [sin, cos]] is no rotation",
            {"signs": lambda p: (1, 1)}),
-    Choice("rope-sign-minus", "rope-norm", "both sines enter with −: [[cos, −sin], [−sin, cos]] is no rotation",
+    Choice("rope-sign-minus", "rope-norm",
+           "both sines enter with −: [[cos, −sin], [−sin, cos]] is no rotation",
            {"signs": lambda p: (-1, -1)}),
-    Choice("rope-cosines-only", "rope-norm", "each component is multiplied by its cosine, its partner left out",
+    Choice("rope-cosines-only", "rope-norm",
+           "each component is multiplied by its cosine, its partner left out",
            {"turned": lambda p: p.part * p.cos}),
-    Choice("rope-half-turned", "rope-norm", "the first component of each pair is turned, the second left as it was",
+    Choice("rope-half-turned", "rope-norm",
+           "the first component of each pair is turned, the second left as it was",
            {"turned": half_turned}),
     Choice("rope-overwritten", "rope-norm",
            "turned in place: the second of a pair is worked out from the first one's new number",
