@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Protocol
 
 import numpy as np
@@ -39,7 +40,8 @@ class Direct:
     def call(self, call: Call) -> Outcome:
         """Run it once; what it raises is told, not raised."""
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # where warnings are errors, they are none of the function
                 return self._adapter.run(call)
         except Exception as raised:  # noqa: BLE001 - it is somebody's code
             return Outcome(error=described(raised))
