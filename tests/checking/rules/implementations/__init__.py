@@ -6,21 +6,17 @@ from importlib import import_module
 
 from implementations.tables import Implementation
 
-__all__ = ["accepted", "wrong"]
+__all__ = ["LIBRARIES", "accepted", "wrong"]
 
-WRONG = {
-    "numpy": ("wrong_numpy", "wrong_numpy_given", "wrong_modules_numpy", "wrong_positions_numpy"),
-    "torch": ("wrong_torch", "wrong_torch_given", "wrong_modules_torch", "wrong_positions_torch"),
-}
-ACCEPTED = {
-    "numpy": ("accepted", "accepted_positions"),
-    "torch": ("accepted_torch", "accepted_modules", "accepted_positions_torch"),
-}
+LIBRARIES = ("numpy", "torch")
+
+WRONG = ("wrong_{}", "wrong_{}_masks", "wrong_{}_given", "wrong_modules_{}", "wrong_positions_{}")
+ACCEPTED = {"numpy": ("accepted",), "torch": ("accepted_torch", "accepted_modules")}
 
 
 def wrong(library: str) -> dict[tuple[str, str], Implementation]:
     """Every wrong implementation, by what it is and the id of its mistake."""
-    modules = [import_module(f"implementations.{name}") for name in WRONG[library]]
+    modules = [import_module(f"implementations.{name.format(library)}") for name in WRONG]
     return {(each.kind, id): each for module in modules for id, each in module.WRONG.items()}
 
 

@@ -21,7 +21,6 @@ ACCEPTED.of("a module with four linear layers", kind="heads")(MultiHeadAttention
 ACCEPTED.of("a module with grouped heads", kind="heads")(GroupedAttention)
 ACCEPTED.of("a class with four matrices", kind="heads")(MultiHeadNumPy)
 ACCEPTED.of("a class with grouped heads", kind="heads")(GroupedNumPy)
-ACCEPTED.of("torch.nn.MultiheadAttention", kind="heads")(nn.MultiheadAttention)
 
 
 @ACCEPTED.of("a module with q, k and v in one matrix", kind="heads")

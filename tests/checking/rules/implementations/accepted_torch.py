@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F  # noqa: N812
 
+from implementations.accepted import PRODUCT
 from implementations.tables import Table
 
 ACCEPTED = Table()
@@ -24,12 +25,12 @@ def torch_sdpa(q, k, v):
     return F.scaled_dot_product_attention(q, k, v)
 
 
-@ACCEPTED.of("torch's own function, with its arguments")
+@ACCEPTED.of("torch's own function, with its arguments", weak=PRODUCT)
 def torch_sdpa_whole(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
     return F.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
 
 
-ACCEPTED.of("torch.nn.functional.scaled_dot_product_attention")(F.scaled_dot_product_attention)
+ACCEPTED.of("torch.nn.functional.scaled_dot_product_attention", weak=PRODUCT)(F.scaled_dot_product_attention)
 
 
 @ACCEPTED.of("baddbmm, flattened heads")
@@ -53,7 +54,7 @@ def by_logsumexp(q, k, v):
     return torch.exp(scores - torch.logsumexp(scores, -1, keepdim=True)) @ v
 
 
-@ACCEPTED.of("the mask as −∞, empty rows set to zero")
+@ACCEPTED.of("the mask as −∞, empty rows set to zero", weak=PRODUCT)
 def empty_rows_zero(q, k, v, mask=None):
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
     if mask is None:
@@ -63,7 +64,7 @@ def empty_rows_zero(q, k, v, mask=None):
     return F.softmax(scores, dim=-1).masked_fill(empty, 0.0) @ v
 
 
-@ACCEPTED.of("the smallest number as fill, torch")
+@ACCEPTED.of("the smallest number as fill, torch", weak=PRODUCT)
 def smallest_number(q, k, v, mask=None):
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
     if mask is not None:
@@ -71,7 +72,7 @@ def smallest_number(q, k, v, mask=None):
     return F.softmax(scores, dim=-1) @ v
 
 
-@ACCEPTED.of("the mask as a bias of −∞, by log")
+@ACCEPTED.of("the mask as a bias of −∞, by log", weak=PRODUCT)
 def mask_as_log(q, k, v, mask=None):
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
     if mask is None:

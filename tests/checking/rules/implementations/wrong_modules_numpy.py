@@ -155,7 +155,10 @@ class OneWideHead(MultiHeadAttention):
 @WRONG.of("softmax-over-heads", kind="heads")
 class SoftmaxOverHeads(MultiHeadAttention):
     def attend(self, q, k, v, mask):
-        return softmax(self.scores(q, k), axis=-3) @ v
+        scores = self.scores(q, k)
+        seen = np.ones_like(scores, dtype=bool) & (True if mask is None else mask != 0)
+        scores, seen = np.swapaxes(scores, -3, -1), np.swapaxes(seen, -3, -1)
+        return mixed(np.swapaxes(masked_softmax(scores, seen), -3, -1), v)
 
 
 @WRONG.of("samples-see-each-other", kind="heads")
@@ -164,8 +167,8 @@ class SamplesSeeEachOther(MultiHeadAttention):
         return np.swapaxes(super().__call__(np.swapaxes(x, 0, 1), None), 0, 1)  # (T, B, d_model) was meant
 
 
-@WRONG.of("dropout-always", kind="heads")
-class DropoutAlways(MultiHeadAttention):
+@WRONG.of("dropout-in-evaluation", kind="heads")
+class DropoutInEvaluation(MultiHeadAttention):
     def merge(self, out):
         kept = np.random.default_rng().random(out.shape) > 0.1
         return super().merge(out * kept / 0.9)

@@ -165,7 +165,10 @@ class OneWideHead(MultiHeadAttention):
 @WRONG.of("softmax-over-heads", kind="heads")
 class SoftmaxOverHeads(MultiHeadAttention):
     def attend(self, q, k, v, mask):
-        return F.softmax(self.scores(q, k), dim=1) @ v
+        scores = self.scores(q, k)
+        seen = torch.ones_like(scores, dtype=torch.bool) & (True if mask is None else mask != 0)
+        scores, seen = scores.transpose(1, -1), seen.transpose(1, -1)
+        return mixed(masked_softmax(scores, seen).transpose(1, -1), v)
 
 
 @WRONG.of("samples-see-each-other", kind="heads")
@@ -174,8 +177,8 @@ class SamplesSeeEachOther(MultiHeadAttention):
         return super().forward(x.transpose(0, 1), None).transpose(0, 1)  # (T, B, d_model) was meant
 
 
-@WRONG.of("dropout-always", kind="heads")
-class DropoutAlways(MultiHeadAttention):
+@WRONG.of("dropout-in-evaluation", kind="heads")
+class DropoutInEvaluation(MultiHeadAttention):
     def merge(self, out):
         return super().merge(F.dropout(out, 0.1))
 

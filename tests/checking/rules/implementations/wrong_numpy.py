@@ -195,14 +195,6 @@ def samples_see_each_other(q, k, v):
     return np.stack(np.split(attend(rows, keys, values), len(q), axis=-2))
 
 
-@WRONG.of("batch-read-as-time")
-def batch_read_as_time(q, k, v):
-    if q.ndim == 2:
-        return attend(q, k, v)
-    q, k, v = (np.swapaxes(x, 0, -2) for x in (q, k, v))  # (B, T, d) was not meant
-    return np.swapaxes(attend(q, k, v), 0, -2)
-
-
 @WRONG.of("samples-scrambled")
 def samples_scrambled(q, k, v):
     if q.ndim != 3:
@@ -247,14 +239,6 @@ def scale_by_n_heads(q, k, v):
     if q.ndim < 4:
         return attend(q, k, v)
     return softmax(q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[1])) @ v
-
-
-@WRONG.of("heads-see-each-other")
-def heads_see_each_other(q, k, v):
-    if q.ndim < 4:
-        return attend(q, k, v)
-    q, k, v = (np.swapaxes(x, 1, 2) for x in (q, k, v))  # (B, T, H, d) is not turned back
-    return np.swapaxes(attend(q, k, v), 1, 2)
 
 
 @WRONG.of("heads-averaged")
@@ -302,9 +286,11 @@ def kv_heads_tiled(q, k, v):
 @WRONG.of("kv-along-time")
 def kv_along_time(q, k, v, causal=False):
     if q.ndim == 4 and k.shape[1] != q.shape[1]:
-        times = q.shape[1] // k.shape[1]
-        k, v = (np.repeat(x, times, axis=2).reshape(x.shape[0], -1, *x.shape[2:]) for x in (k, v))
-    seen = up_to_oneself(q, k) if causal else everyone(q, k)
+        B, G, T, _ = k.shape
+        k, v = (np.repeat(x, q.shape[1] // G, axis=2) for x in (k, v))  # axis=1 was meant
+        if G > 1:
+            k, v = (x.reshape(B, q.shape[1], T, -1) for x in (k, v))
+    seen = np.tril(everyone(q, k)) if causal else everyone(q, k)
     return mixed(masked_softmax(scaled(q, k), seen), v)
 
 

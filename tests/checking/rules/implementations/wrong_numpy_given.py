@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from implementations.tables import Table
-from implementations.wrong_numpy import everyone, masked_softmax, mixed, softmax, up_to_oneself
+from implementations.wrong_numpy import everyone, masked_softmax, mixed, softmax
 
 WRONG = Table()
 
@@ -25,8 +25,8 @@ def scale_ignored(q, k, v, scale=None):
     return softmax(scaled(q, k)) @ v
 
 
-@WRONG.of("scale-given-twice")
-def scale_given_twice(q, k, v, scale=1.0):
+@WRONG.of("scale-twice")
+def scale_twice(q, k, v, scale=1.0):
     return softmax(scaled(q, k) * scale) @ v
 
 
@@ -37,16 +37,30 @@ def scale_divides(q, k, v, scale=None):
     return softmax(q @ k.swapaxes(-1, -2) / scale) @ v
 
 
+@WRONG.of("scale-under-root")
+def scale_under_root(q, k, v, scale=None):
+    factor = 1 / math.sqrt(q.shape[-1]) if scale is None else 1 / math.sqrt(scale)
+    return softmax(factor * (q @ k.swapaxes(-1, -2))) @ v
+
+
 @WRONG.of("softcap-ignored")
 def softcap_ignored(q, k, v, softcap=None):
     return softmax(scaled(q, k)) @ v
 
 
-@WRONG.of("softcap-without-back")
-def softcap_without_back(q, k, v, softcap=None):
+@WRONG.of("softcap-without-multiplying-back")
+def softcap_without_multiplying_back(q, k, v, softcap=None):
     scores = scaled(q, k)
     if softcap is not None:
         scores = np.tanh(scores / softcap)
+    return softmax(scores) @ v
+
+
+@WRONG.of("softcap-without-dividing")
+def softcap_without_dividing(q, k, v, softcap=None):
+    scores = scaled(q, k)
+    if softcap is not None:
+        scores = softcap * np.tanh(scores)
     return softmax(scores) @ v
 
 
@@ -81,14 +95,14 @@ def bias_ignored(q, k, v, bias=None):
     return softmax(scaled(q, k)) @ v
 
 
-@WRONG.of("bias-scaled")
-def bias_scaled(q, k, v, bias=0.0):
+@WRONG.of("bias-before-scale", expect={"bias": "after-scale"})
+def bias_before_scale(q, k, v, bias=0.0):
     scores = (q @ k.swapaxes(-1, -2) + bias) / math.sqrt(q.shape[-1])
     return softmax(scores) @ v
 
 
-@WRONG.of("bias-multiplied")
-def bias_multiplied(q, k, v, bias=None):
+@WRONG.of("bias-times")
+def bias_times(q, k, v, bias=None):
     scores = scaled(q, k)
     if bias is not None:
         scores = scores * bias
@@ -98,6 +112,22 @@ def bias_multiplied(q, k, v, bias=None):
 @WRONG.of("bias-subtracted")
 def bias_subtracted(q, k, v, bias=0.0):
     return softmax(scaled(q, k) - bias) @ v
+
+
+@WRONG.of("bias-transposed")
+def bias_transposed(q, k, v, bias=None):
+    scores = scaled(q, k)
+    if bias is not None:
+        scores = scores + bias.swapaxes(-1, -2)
+    return softmax(scores) @ v
+
+
+@WRONG.of("bias-first-head")
+def bias_first_head(q, k, v, bias=None):
+    scores = scaled(q, k)
+    if bias is not None:
+        scores = scores + (bias[..., :1, :, :] if bias.ndim > 2 else bias)
+    return softmax(scores) @ v
 
 
 @WRONG.of("bias-after-softmax")
@@ -113,20 +143,6 @@ def with_sink(scores: Any, sinks: Any) -> Any:
 
 @WRONG.of("sinks-ignored")
 def sinks_ignored(q, k, v, sinks=None):
-    return softmax(scaled(q, k)) @ v
-
-
-@WRONG.of("sinks-in-numerator")
-def sinks_in_numerator(q, k, v, sinks=None):
-    scores = scaled(q, k)
-    if sinks is None:
-        return softmax(scores) @ v
-    scores = scores + np.reshape(sinks, (-1, 1, 1))
-    return softmax(scores) @ v
-
-
-@WRONG.of("sinks-renormalised")
-def sinks_renormalised(q, k, v, sinks=None):
     scores = scaled(q, k)
     if sinks is None:
         return softmax(scores) @ v
@@ -134,17 +150,68 @@ def sinks_renormalised(q, k, v, sinks=None):
     return weights / weights.sum(-1, keepdims=True) @ v
 
 
+@WRONG.of("sinks-twice")
+def sinks_twice(q, k, v, sinks=None):
+    scores = scaled(q, k)
+    if sinks is None:
+        return softmax(scores) @ v
+    return softmax(with_sink(with_sink(scores, sinks), sinks))[..., :-2] @ v
+
+
+@WRONG.of("sinks-scaled")
+def sinks_scaled(q, k, v, sinks=None):
+    dots = q @ k.swapaxes(-1, -2)
+    if sinks is not None:
+        dots = with_sink(dots, sinks)
+    return softmax(dots / math.sqrt(q.shape[-1]))[..., : k.shape[-2]] @ v
+
+
+@WRONG.of("sinks-first-head")
+def sinks_first_head(q, k, v, sinks=None):
+    scores = scaled(q, k)
+    if sinks is not None:
+        scores = with_sink(scores, sinks[:1])
+    return softmax(scores)[..., : k.shape[-2]] @ v
+
+
+@WRONG.of("sinks-unshifted")
+def sinks_unshifted(q, k, v, sinks=None):
+    scores = scaled(q, k)
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    total = e.sum(-1, keepdims=True)
+    if sinks is not None:
+        total = total + np.exp(np.reshape(sinks, (-1, 1, 1)))
+    return e / total @ v
+
+
+@WRONG.of("sinks-in-numerator")
+def sinks_in_numerator(q, k, v, sinks=None):
+    scores = scaled(q, k)
+    if sinks is None:
+        return softmax(scores) @ v
+    weights = softmax(with_sink(scores, sinks))
+    return weights[..., :-1] @ v + weights[..., -1:] * v[..., :1, :]
+
+
+@WRONG.of("sinks-column-kept")
+def sinks_column_kept(q, k, v, sinks=None):
+    scores = scaled(q, k)
+    if sinks is None:
+        return softmax(scores) @ v
+    return softmax(with_sink(scores, sinks))[..., 1:] @ v
+
+
 # Numbers
 
 
-@WRONG.of("no-maximum")
-def no_maximum(q, k, v):
+@WRONG.of("no-max-subtraction")
+def no_max_subtraction(q, k, v):
     e = np.exp(scaled(q, k))
     return e / e.sum(-1, keepdims=True) @ v
 
 
-@WRONG.of("float16-sums")
-def float16_sums(q, k, v):
+@WRONG.of("sums-in-half")
+def sums_in_half(q, k, v):
     weights = softmax(scaled(q, k))
     total = np.zeros((*weights.shape[:-1], v.shape[-1]), v.dtype)
     for j in range(v.shape[-2]):
@@ -152,16 +219,11 @@ def float16_sums(q, k, v):
     return total
 
 
-@WRONG.of("computed-in-float16")
-def computed_in_float16(q, k, v):
+@WRONG.of("kept-in-float16")
+def kept_in_float16(q, k, v):
     half = (x.astype(np.float16) for x in (q, k, v))
     out = (lambda q, k, v: softmax(scaled(q, k)) @ v)(*half)
     return out.astype(q.dtype)
-
-
-@WRONG.of("dtype-widened")
-def dtype_widened(q, k, v):
-    return softmax(q @ k.swapaxes(-1, -2) / np.sqrt(np.float64(q.shape[-1]))) @ v
 
 
 @WRONG.of("dtype-narrowed")
@@ -178,22 +240,14 @@ def inputs_changed(q, k, v):
     return softmax(q @ k.swapaxes(-1, -2)) @ v
 
 
-@WRONG.of("mask-changed")
-def mask_changed(q, k, v, mask=None, causal=False):
-    seen = everyone(q, k) if mask is None else mask
-    if causal:
-        seen &= up_to_oneself(q, k)
-    return mixed(masked_softmax(scaled(q, k), seen), v)
-
-
 @WRONG.of("strides-ignored")
 def strides_ignored(q, k, v):
     q, k, v = (x.ravel(order="K").reshape(x.shape) for x in (q, k, v))
     return softmax(scaled(q, k)) @ v
 
 
-@WRONG.of("dropout-always")
-def dropout_always(q, k, v):
+@WRONG.of("dropout-in-evaluation")
+def dropout_in_evaluation(q, k, v):
     weights = softmax(scaled(q, k))
     kept = np.random.default_rng().random(weights.shape) > 0.1
     return weights * kept / 0.9 @ v
@@ -209,13 +263,38 @@ def weights_before_mask(q, k, v, mask=None):
 @WRONG.of("weights-averaged")
 def weights_averaged(q, k, v):
     weights = softmax(scaled(q, k))
-    return weights @ v, weights.mean(axis=-3) if weights.ndim > 2 else weights
+    return weights @ v, weights.mean(1) if weights.ndim == 4 else weights
+
+
+@WRONG.of("weights-of-first-head")
+def weights_of_first_head(q, k, v):
+    weights = softmax(scaled(q, k))
+    return weights @ v, weights[:, 0] if weights.ndim == 4 else weights
 
 
 @WRONG.of("weights-are-scores")
 def weights_are_scores(q, k, v):
     scores = scaled(q, k)
     return softmax(scores) @ v, scores
+
+
+@WRONG.of("weights-are-dots")
+def weights_are_dots(q, k, v):
+    dots = q @ k.swapaxes(-1, -2)
+    return softmax(dots / math.sqrt(q.shape[-1])) @ v, dots
+
+
+@WRONG.of("weights-without-sum")
+def weights_without_sum(q, k, v):
+    scores = scaled(q, k)
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    return e @ v / e.sum(-1, keepdims=True), e
+
+
+@WRONG.of("weights-turned-over")
+def weights_turned_over(q, k, v):
+    weights = softmax(scaled(q, k))
+    return weights @ v, weights.swapaxes(-1, -2)
 
 
 # Blocks
@@ -225,6 +304,13 @@ def weights_are_scores(q, k, v):
 def last_block_dropped(q, k, v, block=16):
     T_k = k.shape[-2] // block * block or k.shape[-2]
     return softmax(scaled(q, k[..., :T_k, :])) @ v[..., :T_k, :]
+
+
+@WRONG.of("last-block-padded")
+def last_block_padded(q, k, v, block=16):
+    short = -k.shape[-2] % block if k.shape[-2] > block else 0
+    k, v = (np.concatenate([x, np.zeros_like(x[..., :1, :]).repeat(short, -2)], -2) for x in (k, v))
+    return softmax(scaled(q, k)) @ v
 
 
 @WRONG.of("blocks-not-rescaled")

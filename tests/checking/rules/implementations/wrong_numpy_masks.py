@@ -39,7 +39,7 @@ def mask_inverted(q, k, v, mask=None):
 def mask_added(q, k, v, mask=None):
     scores = scaled(q, k)
     if mask is not None:
-        scores = scores + mask.astype(scores.dtype)
+        scores = scores + np.where(mask, 1.0, 0.0)
     return softmax(scores) @ v
 
 
@@ -143,7 +143,7 @@ def padding_ignored(q, k, v, key_mask=None):
 def padding_added(q, k, v, key_mask=None):
     scores = scaled(q, k)
     if key_mask is not None:
-        scores = scores + of_keys(key_mask, scores)
+        scores = scores + np.where(of_keys(key_mask, scores), 1.0, 0.0)
     return softmax(scores) @ v
 
 
@@ -214,24 +214,38 @@ def fill_too_weak(q, k, v, mask=None):
     return mixed(softmax(scores), v)
 
 
-@WRONG.of("fill-overflow")
-def fill_overflow(q, k, v, mask=None):
+@WRONG.of("fill-too-weak: −1e9")
+def fill_too_weak_by_far(q, k, v, mask=None):
+    scores = scaled(q, k).astype(np.float64)
+    if mask is not None:
+        scores = np.where(mask, scores, -1e9)
+    return mixed(softmax(scores).astype(q.dtype), v)
+
+
+@WRONG.of("fill-overflows-float16")
+def fill_overflows_float16(q, k, v, mask=None):
     scores = scaled(q, k)
     if mask is not None:
-        scores = scores + (1 - mask.astype(scores.dtype)) * scores.dtype.type(-1e9)
-    return softmax(scores) @ v
+        scores = np.where(mask, scores, scores.dtype.type(-1e30))
+    return mixed(softmax(scores), v)
 
 
-@WRONG.of("empty-nan")
-def empty_nan(q, k, v, mask=None):
+@WRONG.of("empty-row-nan")
+def empty_row_nan(q, k, v, mask=None):
     scores = scaled(q, k)
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)
     return mixed(softmax(scores), v)
 
 
-@WRONG.of("empty-mean", expect={"empty-row": "zeros"})
-def empty_mean(q, k, v, mask=None):
+@WRONG.of("empty-row-spoils")
+def empty_row_spoils(q, k, v, mask=None):
+    out = empty_row_nan(q, k, v, mask)
+    return out + 0 * out.sum()
+
+
+@WRONG.of("empty-row-mean", expect={"empty-row": "zeros"})
+def empty_row_mean(q, k, v, mask=None):
     scores = scaled(q, k)
     if mask is not None:
         scores = np.where(mask, scores, np.finfo(scores.dtype).min)
@@ -261,15 +275,15 @@ def causal_hides_oneself(q, k, v, causal=False):
     return mixed(masked_softmax(scores, seen), v)
 
 
-@WRONG.of("causal-sees-ahead")
-def causal_sees_ahead(q, k, v, causal=False):
+@WRONG.of("causal-sees-one-ahead")
+def causal_sees_one_ahead(q, k, v, causal=False):
     scores = scaled(q, k)
     seen = up_to_oneself(q, k, ahead=1) if causal else everyone(q, k)
     return mixed(masked_softmax(scores, seen), v)
 
 
-@WRONG.of("causal-reversed")
-def causal_reversed(q, k, v, causal=False):
+@WRONG.of("causal-inverted")
+def causal_inverted(q, k, v, causal=False):
     scores = scaled(q, k)
     T_q, T_k = scores.shape[-2:]
     seen = np.triu(np.ones((T_q, T_k), bool), T_k - T_q) if causal else everyone(q, k)
@@ -292,12 +306,51 @@ def causal_drops_mask(q, k, v, mask=None, causal=False):
     return mixed(masked_softmax(scores, seen), v)
 
 
+@WRONG.of("mask-drops-causal")
+def mask_drops_causal(q, k, v, mask=None, causal=False):
+    seen = everyone(q, k)
+    if mask is not None:
+        seen = mask
+    elif causal:
+        seen = up_to_oneself(q, k)
+    return mixed(masked_softmax(scaled(q, k), seen), v)
+
+
+@WRONG.of("mask-or-causal")
+def mask_or_causal(q, k, v, mask=None, causal=False):
+    seen = everyone(q, k) if mask is None else mask
+    if causal:
+        seen = up_to_oneself(q, k) if mask is None else mask | up_to_oneself(q, k)
+    return mixed(masked_softmax(scaled(q, k), seen), v)
+
+
+@WRONG.of("causal-unasked")
+def causal_unasked(q, k, v, causal=False):
+    return mixed(masked_softmax(scaled(q, k), up_to_oneself(q, k)), v)
+
+
 @WRONG.of("causal-after-softmax")
 def causal_after_softmax(q, k, v, causal=False):
     weights = softmax(scaled(q, k))
     if causal:
         weights = np.where(up_to_oneself(q, k), weights, 0)
     return mixed(weights, v)
+
+
+@WRONG.of("causal-zeroes-scores")
+def causal_zeroes_scores(q, k, v, causal=False):
+    scores = scaled(q, k)
+    if causal:
+        scores = scores * up_to_oneself(q, k)
+    return softmax(scores) @ v
+
+
+@WRONG.of("causal-added")
+def causal_added(q, k, v, causal=False):
+    scores = scaled(q, k)
+    if causal:
+        scores = scores + up_to_oneself(q, k)
+    return softmax(scores) @ v
 
 
 @WRONG.of("window-one-more")
@@ -327,8 +380,8 @@ def window_ignored(q, k, v, causal=False, window=None):
     return mixed(masked_softmax(scores, seen), v)
 
 
-@WRONG.of("window-without-mask")
-def window_without_mask(q, k, v, mask=None, causal=False, window=None):
+@WRONG.of("window-needs-mask")
+def window_needs_mask(q, k, v, mask=None, causal=False, window=None):
     scores = scaled(q, k)
     seen = up_to_oneself(q, k) if causal else everyone(q, k)
     if mask is not None:
@@ -338,10 +391,38 @@ def window_without_mask(q, k, v, mask=None, causal=False, window=None):
     return mixed(masked_softmax(scores, seen), v)
 
 
-@WRONG.of("window-drops-right-bound")
-def window_drops_right_bound(q, k, v, causal=False, window=None):
+@WRONG.of("window-sees-future")
+def window_sees_future(q, k, v, causal=False, window=None):
     scores = scaled(q, k)
     seen = up_to_oneself(q, k) if causal else everyone(q, k)
     if window is not None:
         seen = seen & ~up_to_oneself(q, k, ahead=-window)
     return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("window-drops-causal")
+def window_drops_causal(q, k, v, causal=False, window=None):
+    seen = everyone(q, k)
+    if window is not None:
+        seen = ~up_to_oneself(q, k, ahead=-window) & up_to_oneself(q, k, ahead=window - 1)
+    elif causal:
+        seen = up_to_oneself(q, k)
+    return mixed(masked_softmax(scaled(q, k), seen), v)
+
+
+@WRONG.of("window-drops-mask")
+def window_drops_mask(q, k, v, mask=None, window=None):
+    seen = everyone(q, k) if mask is None else mask
+    if window is not None:
+        seen = ~up_to_oneself(q, k, ahead=-window) & up_to_oneself(q, k, ahead=window - 1)
+    return mixed(masked_softmax(scaled(q, k), seen), v)
+
+
+@WRONG.of("mask-drops-window")
+def mask_drops_window(q, k, v, mask=None, window=None):
+    seen = everyone(q, k)
+    if mask is not None:
+        seen = mask
+    elif window is not None:
+        seen = ~up_to_oneself(q, k, ahead=-window) & up_to_oneself(q, k, ahead=window - 1)
+    return mixed(masked_softmax(scaled(q, k), seen), v)

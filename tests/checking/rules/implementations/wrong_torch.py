@@ -188,14 +188,6 @@ def samples_see_each_other(q, k, v):
     return torch.stack(attend(rows, keys, values).chunk(len(q), dim=-2))
 
 
-@WRONG.of("batch-read-as-time")
-def batch_read_as_time(q, k, v):
-    if q.dim() == 2:
-        return attend(q, k, v)
-    q, k, v = (x.transpose(0, -2) for x in (q, k, v))  # batch_first=False, fed (B, T, d)
-    return attend(q, k, v).transpose(0, -2)
-
-
 @WRONG.of("samples-scrambled")
 def samples_scrambled(q, k, v):
     if q.dim() != 3:
@@ -239,14 +231,6 @@ def scale_by_n_heads(q, k, v):
     if q.dim() < 4:
         return attend(q, k, v)
     return F.softmax(q @ k.transpose(-2, -1) * q.size(1) ** -0.5, dim=-1) @ v
-
-
-@WRONG.of("heads-see-each-other")
-def heads_see_each_other(q, k, v):
-    if q.dim() < 4:
-        return attend(q, k, v)
-    q, k, v = (x.transpose(1, 2) for x in (q, k, v))  # (B, T, H, d) is not turned back
-    return attend(q, k, v).transpose(1, 2)
 
 
 @WRONG.of("heads-averaged")
@@ -297,9 +281,11 @@ def kv_heads_tiled(q, k, v):
 @WRONG.of("kv-along-time")
 def kv_along_time(q, k, v, is_causal=False):
     if q.dim() == 4 and k.size(1) != q.size(1):
-        groups = q.size(1) // k.size(1)
-        k, v = (x.repeat_interleave(groups, dim=2).reshape(len(x), -1, *x.shape[2:]) for x in (k, v))
-    seen = up_to_oneself(q, k) if is_causal else everyone(q, k)
+        B, G, T, _ = k.shape
+        k, v = (x.repeat_interleave(q.size(1) // G, dim=2) for x in (k, v))  # dim=1 was meant
+        if G > 1:
+            k, v = (x.reshape(B, q.size(1), T, -1) for x in (k, v))
+    seen = everyone(q, k).tril() if is_causal else everyone(q, k)
     return mixed(masked_softmax(scaled(q, k), seen), v)
 
 

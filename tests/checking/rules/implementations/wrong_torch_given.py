@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 
 from implementations.tables import Table
-from implementations.wrong_torch import everyone, masked_softmax, mixed, up_to_oneself
+from implementations.wrong_torch import everyone, masked_softmax, mixed
 
 WRONG = Table()
 
@@ -26,8 +26,8 @@ def scale_ignored(q, k, v, scale=None):
     return F.softmax(scaled(q, k), dim=-1) @ v
 
 
-@WRONG.of("scale-given-twice")
-def scale_given_twice(q, k, v, scale=1.0):
+@WRONG.of("scale-twice")
+def scale_twice(q, k, v, scale=1.0):
     return F.softmax(scale * scaled(q, k), dim=-1) @ v
 
 
@@ -37,16 +37,30 @@ def scale_divides(q, k, v, scale=None):
     return F.softmax(q @ k.transpose(-2, -1) / temperature, dim=-1) @ v
 
 
+@WRONG.of("scale-under-root")
+def scale_under_root(q, k, v, scale=None):
+    width = q.size(-1) if scale is None else scale
+    return F.softmax(q @ k.transpose(-2, -1) / math.sqrt(width), dim=-1) @ v
+
+
 @WRONG.of("softcap-ignored")
 def softcap_ignored(q, k, v, softcap=None):
     return F.softmax(scaled(q, k), dim=-1) @ v
 
 
-@WRONG.of("softcap-without-back")
-def softcap_without_back(q, k, v, softcap=None):
+@WRONG.of("softcap-without-multiplying-back")
+def softcap_without_multiplying_back(q, k, v, softcap=None):
     scores = scaled(q, k)
     if softcap is not None:
         scores = torch.tanh(scores / softcap)
+    return F.softmax(scores, dim=-1) @ v
+
+
+@WRONG.of("softcap-without-dividing")
+def softcap_without_dividing(q, k, v, softcap=None):
+    scores = scaled(q, k)
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores)
     return F.softmax(scores, dim=-1) @ v
 
 
@@ -81,16 +95,16 @@ def bias_ignored(q, k, v, bias=None):
     return F.softmax(scaled(q, k), dim=-1) @ v
 
 
-@WRONG.of("bias-scaled")
-def bias_scaled(q, k, v, bias=None):
+@WRONG.of("bias-before-scale", expect={"bias": "after-scale"})
+def bias_before_scale(q, k, v, bias=None):
     scores = q @ k.transpose(-2, -1)
     if bias is not None:
         scores = scores + bias
     return F.softmax(scores / math.sqrt(q.size(-1)), dim=-1) @ v
 
 
-@WRONG.of("bias-multiplied")
-def bias_multiplied(q, k, v, bias=None):
+@WRONG.of("bias-times")
+def bias_times(q, k, v, bias=None):
     scores = scaled(q, k)
     if bias is not None:
         scores *= bias
@@ -102,6 +116,22 @@ def bias_subtracted(q, k, v, bias=None):
     scores = scaled(q, k)
     if bias is not None:
         scores = scores - bias
+    return F.softmax(scores, dim=-1) @ v
+
+
+@WRONG.of("bias-transposed")
+def bias_transposed(q, k, v, bias=None):
+    scores = scaled(q, k)
+    if bias is not None:
+        scores = scores + bias.transpose(-2, -1)
+    return F.softmax(scores, dim=-1) @ v
+
+
+@WRONG.of("bias-first-head")
+def bias_first_head(q, k, v, bias=None):
+    scores = scaled(q, k)
+    if bias is not None:
+        scores = scores + (bias[..., :1, :, :] if bias.dim() > 2 else bias)
     return F.softmax(scores, dim=-1) @ v
 
 
@@ -121,19 +151,6 @@ def with_sink(scores: Any, sinks: Any) -> Any:
 
 @WRONG.of("sinks-ignored")
 def sinks_ignored(q, k, v, sinks=None):
-    return F.softmax(scaled(q, k), dim=-1) @ v
-
-
-@WRONG.of("sinks-in-numerator")
-def sinks_in_numerator(q, k, v, sinks=None):
-    scores = scaled(q, k)
-    if sinks is not None:
-        scores = scores + sinks.reshape(-1, 1, 1)
-    return F.softmax(scores, dim=-1) @ v
-
-
-@WRONG.of("sinks-renormalised")
-def sinks_renormalised(q, k, v, sinks=None):
     scores = scaled(q, k)
     if sinks is None:
         return F.softmax(scores, dim=-1) @ v
@@ -141,17 +158,68 @@ def sinks_renormalised(q, k, v, sinks=None):
     return F.normalize(attn, p=1, dim=-1) @ v
 
 
+@WRONG.of("sinks-twice")
+def sinks_twice(q, k, v, sinks=None):
+    scores = scaled(q, k)
+    if sinks is not None:
+        scores = with_sink(with_sink(scores, sinks), sinks)
+    return F.softmax(scores, dim=-1)[..., : k.size(-2)] @ v
+
+
+@WRONG.of("sinks-scaled")
+def sinks_scaled(q, k, v, sinks=None):
+    scores = q @ k.transpose(-2, -1)
+    if sinks is not None:
+        scores = with_sink(scores, sinks)
+    return F.softmax(scores / math.sqrt(q.size(-1)), dim=-1)[..., : k.size(-2)] @ v
+
+
+@WRONG.of("sinks-first-head")
+def sinks_first_head(q, k, v, sinks=None):
+    scores = scaled(q, k)
+    if sinks is not None:
+        scores = with_sink(scores, sinks[:1])
+    return F.softmax(scores, dim=-1)[..., : k.size(-2)] @ v
+
+
+@WRONG.of("sinks-unshifted")
+def sinks_unshifted(q, k, v, sinks=None):
+    scores = scaled(q, k)
+    e = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    total = e.sum(dim=-1, keepdim=True)
+    if sinks is not None:
+        total = total + sinks.reshape(-1, 1, 1).exp()
+    return e / total @ v
+
+
+@WRONG.of("sinks-in-numerator")
+def sinks_in_numerator(q, k, v, sinks=None):
+    scores = scaled(q, k)
+    if sinks is None:
+        return F.softmax(scores, dim=-1) @ v
+    attn = F.softmax(with_sink(scores, sinks), dim=-1)
+    return attn @ torch.cat([v, v[..., :1, :]], dim=-2)
+
+
+@WRONG.of("sinks-column-kept")
+def sinks_column_kept(q, k, v, sinks=None):
+    scores = scaled(q, k)
+    if sinks is not None:
+        scores = with_sink(scores, sinks)
+    return F.softmax(scores, dim=-1)[..., -k.size(-2) :] @ v
+
+
 # Numbers
 
 
-@WRONG.of("no-maximum")
-def no_maximum(q, k, v):
+@WRONG.of("no-max-subtraction")
+def no_max_subtraction(q, k, v):
     e = torch.exp(scaled(q, k))
     return e / e.sum(dim=-1, keepdim=True) @ v
 
 
-@WRONG.of("float16-sums")
-def float16_sums(q, k, v):
+@WRONG.of("sums-in-half")
+def sums_in_half(q, k, v):
     attn = F.softmax(scaled(q, k), dim=-1)
     total = q.new_zeros(*attn.shape[:-1], v.size(-1))
     for j in range(v.size(-2)):
@@ -159,15 +227,10 @@ def float16_sums(q, k, v):
     return total
 
 
-@WRONG.of("computed-in-float16")
-def computed_in_float16(q, k, v):
+@WRONG.of("kept-in-float16")
+def kept_in_float16(q, k, v):
     q16, k16, v16 = q.half(), k.half(), v.half()
     return (F.softmax(scaled(q16, k16), dim=-1) @ v16).to(q.dtype)
-
-
-@WRONG.of("dtype-widened")
-def dtype_widened(q, k, v):
-    return F.softmax(scaled(q, k), dim=-1, dtype=torch.float64) @ v.double()
 
 
 @WRONG.of("dtype-narrowed")
@@ -184,23 +247,15 @@ def inputs_changed(q, k, v):
     return F.softmax(q @ k.transpose(-2, -1), dim=-1) @ v
 
 
-@WRONG.of("mask-changed")
-def mask_changed(q, k, v, attn_mask=None, is_causal=False):
-    seen = everyone(q, k) if attn_mask is None else attn_mask
-    if is_causal:
-        seen &= up_to_oneself(q, k)
-    return mixed(masked_softmax(scaled(q, k), seen), v)
-
-
 @WRONG.of("strides-ignored")
 def strides_ignored(q, k, v):
     q, k, v = (torch.as_strided(x, x.shape, torch.empty(x.shape).stride()) for x in (q, k, v))
     return F.softmax(scaled(q, k), dim=-1) @ v
 
 
-@WRONG.of("dropout-always")
-def dropout_always(q, k, v, dropout_p=0.1):
-    attn = F.dropout(F.softmax(scaled(q, k), dim=-1), dropout_p)
+@WRONG.of("dropout-in-evaluation")
+def dropout_in_evaluation(q, k, v):
+    attn = F.dropout(F.softmax(scaled(q, k), dim=-1), 0.1)
     return attn @ v
 
 
@@ -217,10 +272,35 @@ def weights_averaged(q, k, v):
     return attn @ v, attn.mean(dim=1) if attn.dim() == 4 else attn
 
 
+@WRONG.of("weights-of-first-head")
+def weights_of_first_head(q, k, v):
+    attn = F.softmax(scaled(q, k), dim=-1)
+    return attn @ v, attn[:, 0] if attn.dim() == 4 else attn
+
+
 @WRONG.of("weights-are-scores")
 def weights_are_scores(q, k, v):
     scores = scaled(q, k)
     return F.softmax(scores, dim=-1) @ v, scores
+
+
+@WRONG.of("weights-are-dots")
+def weights_are_dots(q, k, v):
+    dots = q @ k.transpose(-2, -1)
+    return F.softmax(dots / math.sqrt(q.size(-1)), dim=-1) @ v, dots
+
+
+@WRONG.of("weights-without-sum")
+def weights_without_sum(q, k, v):
+    scores = scaled(q, k)
+    e = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    return e @ v / e.sum(dim=-1, keepdim=True), e
+
+
+@WRONG.of("weights-turned-over")
+def weights_turned_over(q, k, v):
+    attn = F.softmax(scaled(q, k), dim=-1)
+    return attn @ v, attn.transpose(-2, -1)
 
 
 # The gradient
@@ -232,19 +312,19 @@ def gradient_detached(q, k, v):
     return attn @ v
 
 
-@WRONG.of("gradient-through-data")
-def gradient_through_data(q, k, v):
-    scores = scaled(q, k)
-    scores.data.copy_(scores.data - scores.data.amax(-1, keepdim=True))
-    return F.softmax(scores, dim=-1) @ v.detach()
+@WRONG.of("gradient-detached: the values")
+def gradient_detached_from_values(q, k, v):
+    attn = F.softmax(scaled(q, k), dim=-1)
+    return attn @ v.data
 
 
 @WRONG.of("gradient-poisoned")
 def gradient_poisoned(q, k, v, attn_mask=None):
     scores = scaled(q, k)
-    if attn_mask is not None:
-        scores = scores.masked_fill(~attn_mask, float("-inf"))
-    return mixed(torch.nan_to_num(F.softmax(scores, dim=-1)), v)
+    if attn_mask is None:
+        return F.softmax(scores, dim=-1) @ v
+    attn = F.softmax(scores.masked_fill(~attn_mask, float("-inf")), dim=-1)
+    return mixed(attn, v).masked_fill(~attn_mask.any(-1, keepdim=True), 0.0)
 
 
 # Blocks
@@ -254,6 +334,13 @@ def gradient_poisoned(q, k, v, attn_mask=None):
 def last_block_dropped(q, k, v, block=16):
     T_k = k.size(-2) // block * block or k.size(-2)
     return F.softmax(scaled(q, k[..., :T_k, :]), dim=-1) @ v[..., :T_k, :]
+
+
+@WRONG.of("last-block-padded")
+def last_block_padded(q, k, v, block=16):
+    short = -k.size(-2) % block if k.size(-2) > block else 0
+    k, v = F.pad(k, (0, 0, 0, short)), F.pad(v, (0, 0, 0, short))
+    return F.softmax(scaled(q, k), dim=-1) @ v
 
 
 @WRONG.of("blocks-not-rescaled")

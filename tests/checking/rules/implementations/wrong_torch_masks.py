@@ -40,7 +40,7 @@ def mask_inverted(q, k, v, mask=None):
 def mask_added(q, k, v, mask=None):
     scores = scaled(q, k)
     if mask is not None:
-        scores = scores + mask
+        scores = scores + mask.bool().to(scores.dtype)
     return F.softmax(scores, dim=-1) @ v
 
 
@@ -144,7 +144,7 @@ def padding_ignored(q, k, v, key_padding_mask=None):
 def padding_added(q, k, v, key_padding_mask=None):
     scores = scaled(q, k)
     if key_padding_mask is not None:
-        scores = scores + of_keys(key_padding_mask, scores)
+        scores = scores + of_keys(key_padding_mask, scores).bool().to(scores.dtype)
     return F.softmax(scores, dim=-1) @ v
 
 
@@ -216,24 +216,38 @@ def fill_too_weak(q, k, v, mask=None):
     return mixed(F.softmax(scores, dim=-1), v)
 
 
-@WRONG.of("fill-overflow")
-def fill_overflow(q, k, v, mask=None):
+@WRONG.of("fill-too-weak: −1e9")
+def fill_too_weak_by_far(q, k, v, mask=None):
+    scores = scaled(q, k).double()
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, -1e9)
+    return mixed(F.softmax(scores, dim=-1).to(q.dtype), v)
+
+
+@WRONG.of("fill-overflows-float16")
+def fill_overflows_float16(q, k, v, mask=None):
     scores = scaled(q, k)
     if mask is not None:
-        scores = scores + (1 - mask.to(scores.dtype)) * -1e9
-    return F.softmax(scores, dim=-1) @ v
+        scores = scores.masked_fill(mask == 0, -1e30)
+    return mixed(F.softmax(scores, dim=-1), v)
 
 
-@WRONG.of("empty-nan")
-def empty_nan(q, k, v, mask=None):
+@WRONG.of("empty-row-nan")
+def empty_row_nan(q, k, v, mask=None):
     scores = scaled(q, k)
     if mask is not None:
         scores = scores.masked_fill(mask == 0, float("-inf"))
     return mixed(F.softmax(scores, dim=-1), v)
 
 
-@WRONG.of("empty-mean", expect={"empty-row": "zeros"})
-def empty_mean(q, k, v, mask=None):
+@WRONG.of("empty-row-spoils")
+def empty_row_spoils(q, k, v, mask=None):
+    out = empty_row_nan(q, k, v, mask)
+    return out + 0 * out.sum()
+
+
+@WRONG.of("empty-row-mean", expect={"empty-row": "zeros"})
+def empty_row_mean(q, k, v, mask=None):
     scores = scaled(q, k)
     if mask is not None:
         scores = scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min)
@@ -263,15 +277,15 @@ def causal_hides_oneself(q, k, v, is_causal=False):
     return mixed(masked_softmax(scores, seen), v)
 
 
-@WRONG.of("causal-sees-ahead")
-def causal_sees_ahead(q, k, v, is_causal=False):
+@WRONG.of("causal-sees-one-ahead")
+def causal_sees_one_ahead(q, k, v, is_causal=False):
     scores = scaled(q, k)
     seen = up_to_oneself(q, k, ahead=1) if is_causal else everyone(q, k)
     return mixed(masked_softmax(scores, seen), v)
 
 
-@WRONG.of("causal-reversed")
-def causal_reversed(q, k, v, is_causal=False):
+@WRONG.of("causal-inverted")
+def causal_inverted(q, k, v, is_causal=False):
     scores = scaled(q, k)
     T_q, T_k = scores.shape[-2:]
     seen = everyone(q, k).triu(T_k - T_q) if is_causal else everyone(q, k)
@@ -294,12 +308,51 @@ def causal_drops_mask(q, k, v, attn_mask=None, is_causal=False):
     return mixed(masked_softmax(scores, seen), v)
 
 
+@WRONG.of("mask-drops-causal")
+def mask_drops_causal(q, k, v, attn_mask=None, is_causal=False):
+    seen = everyone(q, k)
+    if attn_mask is not None:
+        seen = attn_mask
+    elif is_causal:
+        seen = up_to_oneself(q, k)
+    return mixed(masked_softmax(scaled(q, k), seen), v)
+
+
+@WRONG.of("mask-or-causal")
+def mask_or_causal(q, k, v, attn_mask=None, is_causal=False):
+    seen = everyone(q, k) if attn_mask is None else attn_mask
+    if is_causal:
+        seen = up_to_oneself(q, k) if attn_mask is None else attn_mask | up_to_oneself(q, k)
+    return mixed(masked_softmax(scaled(q, k), seen), v)
+
+
+@WRONG.of("causal-unasked")
+def causal_unasked(q, k, v, is_causal=False):
+    return mixed(masked_softmax(scaled(q, k), up_to_oneself(q, k)), v)
+
+
 @WRONG.of("causal-after-softmax")
 def causal_after_softmax(q, k, v, is_causal=False):
     attn = F.softmax(scaled(q, k), dim=-1)
     if is_causal:
         attn = attn.masked_fill(~up_to_oneself(q, k), 0.0)
     return mixed(attn, v)
+
+
+@WRONG.of("causal-zeroes-scores")
+def causal_zeroes_scores(q, k, v, is_causal=False):
+    scores = scaled(q, k)
+    if is_causal:
+        scores = scores.masked_fill(~up_to_oneself(q, k), 0.0)
+    return F.softmax(scores, dim=-1) @ v
+
+
+@WRONG.of("causal-added")
+def causal_added(q, k, v, is_causal=False):
+    scores = scaled(q, k)
+    if is_causal:
+        scores = scores + up_to_oneself(q, k)
+    return F.softmax(scores, dim=-1) @ v
 
 
 @WRONG.of("window-one-more")
@@ -327,8 +380,8 @@ def window_ignored(q, k, v, is_causal=False, window=None):
     return mixed(masked_softmax(scores, seen), v)
 
 
-@WRONG.of("window-without-mask")
-def window_without_mask(q, k, v, attn_mask=None, is_causal=False, window=None):
+@WRONG.of("window-needs-mask")
+def window_needs_mask(q, k, v, attn_mask=None, is_causal=False, window=None):
     scores = scaled(q, k)
     seen = up_to_oneself(q, k) if is_causal else everyone(q, k)
     if attn_mask is not None:
@@ -338,10 +391,38 @@ def window_without_mask(q, k, v, attn_mask=None, is_causal=False, window=None):
     return mixed(masked_softmax(scores, seen), v)
 
 
-@WRONG.of("window-drops-right-bound")
-def window_drops_right_bound(q, k, v, is_causal=False, window=None):
+@WRONG.of("window-sees-future")
+def window_sees_future(q, k, v, is_causal=False, window=None):
     scores = scaled(q, k)
     seen = up_to_oneself(q, k) if is_causal else everyone(q, k)
     if window is not None:
         seen = seen & ~up_to_oneself(q, k, ahead=-window)
     return mixed(masked_softmax(scores, seen), v)
+
+
+@WRONG.of("window-drops-causal")
+def window_drops_causal(q, k, v, is_causal=False, window=None):
+    seen = everyone(q, k)
+    if window is not None:
+        seen = ~up_to_oneself(q, k, ahead=-window) & up_to_oneself(q, k, ahead=window - 1)
+    elif is_causal:
+        seen = up_to_oneself(q, k)
+    return mixed(masked_softmax(scaled(q, k), seen), v)
+
+
+@WRONG.of("window-drops-mask")
+def window_drops_mask(q, k, v, attn_mask=None, window=None):
+    seen = everyone(q, k) if attn_mask is None else attn_mask
+    if window is not None:
+        seen = ~up_to_oneself(q, k, ahead=-window) & up_to_oneself(q, k, ahead=window - 1)
+    return mixed(masked_softmax(scaled(q, k), seen), v)
+
+
+@WRONG.of("mask-drops-window")
+def mask_drops_window(q, k, v, attn_mask=None, window=None):
+    seen = everyone(q, k)
+    if attn_mask is not None:
+        seen = attn_mask
+    elif window is not None:
+        seen = ~up_to_oneself(q, k, ahead=-window) & up_to_oneself(q, k, ahead=window - 1)
+    return mixed(masked_softmax(scaled(q, k), seen), v)
