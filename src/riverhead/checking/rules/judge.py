@@ -13,9 +13,10 @@ from riverhead.checking.rules.call import Call, Outcome
 from riverhead.checking.rules.pipeline import ATTENTION, follow
 from riverhead.checking.rules.rule import Change, Choice
 
-__all__ = ["agree", "differ", "dtype_of", "explain", "tolerance"]
+__all__ = ["agree", "differ", "dtype_of", "explain", "looseness", "tolerance"]
 
 MOST = 2  # mistakes at once: three that explain a few numbers could be anything
+COARSEST = 2.0**-6  # relative: what is wrong is off by more
 SLACK = 64  # roundings of numbers as large as any in the sum: another order, another form, an exponential
 
 
@@ -51,13 +52,27 @@ def agree(
 ) -> bool:
     """Whether these ways give what was found: an output, or none that fits where their axes do not."""
     try:
-        right = np.asarray(follow(call, choices, steps).out)
+        done = follow(call, choices, steps)
     except ValueError:  # axes that do not fit: whoever goes this way gets an error here, or another shape
         return bool(outcome.error) or outcome.out.shape != _right_shape(call, steps)
+    right = np.asarray(done.out)
     if outcome.trouble or right.shape != outcome.out.shape:
         return False
-    loose = max((choice.loose for choice in choices), default=0.0)
-    return differ(outcome.out, right, tolerance(right, dtype_of(outcome), loose)) is None
+    return (
+        differ(outcome.out, right, tolerance(right, dtype_of(outcome), looseness(done, outcome, choices)))
+        is None
+    )
+
+
+def looseness(steps: Any, outcome: Outcome, choices: Sequence[Choice]) -> float:
+    """How coarse a result may be beside its own rounding: as coarse as its ways are, or as large scores are.
+
+    A form that takes the logarithm of a sum off the scores rounds what it exponentiates as they are rounded.
+    """
+    scores = np.abs(np.asarray(getattr(steps, "scores", 0.0), float))
+    large = float(scores[np.isfinite(scores)].max(initial=0.0))
+    rounding = min(4 * large * float(np.finfo(dtype_of(outcome)).eps), COARSEST)
+    return max((choice.loose for choice in choices), default=0.0) + rounding
 
 
 def dtype_of(outcome: Outcome) -> Any:

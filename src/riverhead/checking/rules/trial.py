@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from riverhead.checking.rules.arithmetic import arithmetic, working
 from riverhead.checking.rules.call import Call, Outcome
 from riverhead.checking.rules.draw import Draw
-from riverhead.checking.rules.judge import differ, dtype_of, explain, tolerance
+from riverhead.checking.rules.judge import differ, dtype_of, explain, looseness, tolerance
 from riverhead.checking.rules.pipeline import ATTENTION, follow
 from riverhead.checking.rules.report import Agreed, Failure, NotOffered, Report
 from riverhead.checking.rules.rule import Change, Choice, Rule, rules
@@ -264,7 +264,7 @@ def cell_of(
     right, found = np.asarray(getattr(steps, array)), outcome.arrays[array]
     if right.shape != found.shape:
         return {"detail": f"{array} has the shape {found.shape}, not {right.shape}"}
-    loose = max((choice.loose for choice in known), default=0.0)
+    loose = looseness(steps, outcome, known)
     cell = differ(found, right, tolerance(right, dtype_of(outcome), loose))
     if cell is None:
         return {}

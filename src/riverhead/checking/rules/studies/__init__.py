@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from riverhead.checking.rules.studies.alibi import ALIBI_STUDIES
 from riverhead.checking.rules.studies.cache import CACHE_STUDIES
-from riverhead.checking.rules.studies.conduct import CONDUCT, REPEAT, SIZES
+from riverhead.checking.rules.studies.conduct import CONDUCT, REPEAT
 from riverhead.checking.rules.studies.empty import EMPTY
 from riverhead.checking.rules.studies.given import GIVEN
 from riverhead.checking.rules.studies.gradient import GRADIENT
@@ -44,7 +44,6 @@ STUDIES: dict[str, tuple[Study, ...]] = {  # by kind of implementation
         *PRECISION,
         *CONDUCT,
         *LENGTHS,
-        SIZES,
         *RETURNED,
         *GRADIENT,
         MEMORY,

@@ -250,34 +250,10 @@ def unordered(trial: Trial, study: Study, observed: Observed) -> None:
     trial.pass_(study.name)
 
 
-# Arrays that do not fit each other
-
-
-def unfitting(trial: Trial) -> Sequence[Call]:
-    """More values than keys; keys wider than queries."""
-    s = trial.draw.sizes
-    arrays = trial.qkv()
-    long = {**arrays, "v": trial.qkv(T_k=s.T_k + 1)["v"]}
-    wide = {**arrays, "k": trial.draw.numbers("k", s.T_k, s.d_k + 1)}
-    return [Call(long), Call(wide)]
-
-
-def refused(trial: Trial, study: Study, observed: Observed) -> None:
-    """Whether they are refused."""
-    words = ("for {k} keys, {v} values are taken", "queries and keys of different widths are compared")
-    for (call, outcome), did in zip(observed, words, strict=True):
-        if not outcome.error:
-            sizes = {name: len(call.arrays[name]) for name in "kv"}
-            trial.fail(study.name, call, mistake="sizes-cut", did=did.format(**sizes))
-            return
-    trial.pass_(study.name)
-
-
 REPEAT = Study("repeat", again, judge=repeatable)
 CONDUCT = (
     Study("dropout-option", with_dropout, judge=dropped, optional=True),
     Study("inputs-unchanged", looked_at, judge=unchanged),
     Study("strides", laid, judge=as_plain),
     Study("order", reordered, judge=unordered, optional=True),
-    Study("sizes", unfitting, judge=refused),
 )

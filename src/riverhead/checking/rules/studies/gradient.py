@@ -23,6 +23,7 @@ Array = NDArray[Any]
 INPUTS = {"dq": "q", "dk": "k", "dv": "v"}
 OPTIONS = ("causal", "scale", "window", "softcap")
 STEP = 2.0**-17  # of a difference quotient: its own error is near STEP², rounding near 2⁻⁵² / STEP
+ROUGHER = 4  # times: a gradient passes through a rounding again, and through its own
 NEAR = 2.0**-26  # how far a difference quotient may be off
 
 
@@ -120,7 +121,8 @@ def _wrong(trial: Trial, study: Study, call: Call, outcome: Outcome, rights: Map
             detail = f"{name} has the shape {found.shape}, not {right.shape}"
             trial.fail(study.name, call, array=name, detail=detail)
             return True
-        near = tolerance(right, dtype_of(outcome), NEAR if changed(trial) else 0.0)
+        loose = max((choice.loose for choice in trial.known), default=0.0)
+        near = tolerance(right, dtype_of(outcome), ROUGHER * loose + (NEAR if changed(trial) else 0.0))
         first = _first(right, found, near)
         if first:
             did = "" if np.isfinite(found).all() else f"{name} holds NaN or ∞"

@@ -46,6 +46,11 @@ def padded(x: Array, block: int) -> Array:
     return np.concatenate([x, np.zeros((*leading, -n % block, d))], axis=-2)
 
 
+def padded_late(x: Array, block: int) -> Array:
+    """The last block filled up with zeros, unless it is the first."""
+    return padded(x, block) if x.shape[-2] > block else x
+
+
 def attended(cut: Callable[[Array, int], Array], block: int) -> dict[str, Change]:
     """Attend to what is left of the keys and values."""
 
@@ -96,6 +101,8 @@ WAYS = tuple(
          attended(whole, block)),
         ("last-block-padded", "the last block of {block} is filled up with zeros, and they take weight",
          attended(padded, block)),
+        ("last-block-padded", "a later block of {block} is filled up with zeros, and they take weight",
+         attended(padded_late, block)),
         ("blocks-not-rescaled", "blocks of {block} are added up, each relative to its own largest score",
          unmatched(block)),
         ("blocks-averaged", "the outputs of blocks of {block} are averaged, whatever weight each has",

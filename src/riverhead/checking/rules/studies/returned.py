@@ -38,6 +38,8 @@ WAYS = (
            {"returned": lambda p: softmax(p.biased)}),
     Choice("weights-without-sum", "weights-returned", "the exponentials are handed back, undivided",
            {"returned": lambda p: np.exp(p.filled)}),
+    Choice("weights-without-sum", "weights-returned", "the exponentials are handed back, undivided",
+           {"returned": lambda p: np.exp(p.filled - p.filled.max(axis=-1, keepdims=True))}),
     Choice("weights-turned-over", "weights-returned", "the weights are handed back turned over",
            {"returned": lambda p: turned(p.weights)}),
 )  # fmt: skip

@@ -148,6 +148,11 @@ SAMPLES = (
     Choice("samples-scrambled", "samples", "(batch, time) is reshaped to (time, batch), not transposed: "
            "rows of different samples stand in one sequence",
            {"out": along(0, scrambled, spent)}),
+    Choice("softmax-over-all", "softmax-axis", "one softmax runs over all samples' scores",
+           {"mixed+": along(0, lambda p: softmax(p.filled.reshape(-1)).reshape(p.filled.shape), mixed)}),
+    Choice("softmax-over-queries", "softmax-axis", "of samples, (B, T_q, T_k), the softmax runs over axis 1: "
+           "the queries",
+           {"mixed+": lambda p: turned(softmax(turned(p.filled))) if p.q.ndim == 3 else p.mixed}),
     Choice("softmax-over-batch", "samples", "the softmax runs over the samples",
            {"mixed+": along(0, lambda p: softmax(p.filled.swapaxes(0, -1)).swapaxes(0, -1), mixed)}),
     Choice("scores-summed-over-batch", "samples", "the dots of all samples are added up",
@@ -169,6 +174,8 @@ OF_HEADS = (
     Choice("heads-see-each-other", "heads", "the axes (heads, time) are read as (time, heads): at each "
            "position the heads attend to each other",
            {"out": along(-3, across(-3), spent)}),
+    Choice("softmax-over-heads", "softmax-axis", "the softmax runs over the heads",
+           {"mixed+": along(-3, lambda p: softmax(p.filled.swapaxes(-3, -1)).swapaxes(-3, -1), mixed)}),
     Choice("heads-averaged", "heads", "the mean of all heads' weights mixes the values of each",
            {"mixed": along(-3, lambda p: p.weights.mean(-3, keepdims=True), weights)}),
     Choice("heads-share-scores", "heads", "the dots of all heads are added up",
