@@ -96,7 +96,7 @@ class Implementation(pytest.Collector):
 
         try:
             found = [(rule.id, rule.says) for rule in rules_of(self._kind())]
-            self._given()  # what is wrong in an option is said before anything runs
+            _ = self._given(), self.known  # what is wrong in an option is said before anything runs
         except (RiverheadError, OSError) as wrong:
             raise self.CollectError(plain(f"{self.name}: {wrong}")) from wrong
         for id, says in found:

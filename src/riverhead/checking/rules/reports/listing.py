@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from riverhead.checking.rules import conventions
 from riverhead.checking.rules.rule import Choice, Rule, rules
 from riverhead.checking.rules.studies import STUDIES
 from riverhead.scene import Part, Scene, Table, Text
@@ -11,6 +12,7 @@ from riverhead.scene import Part, Scene, Table, Text
 __all__ = ["listed", "listing", "rules_of"]
 
 TITLE = "The rules of attention"
+LEVELS = {"must": "Must hold", "should": "Should hold", "convention": "Agreed upon"}
 
 
 def rules_of(kind: str) -> tuple[Rule, ...]:
@@ -36,18 +38,19 @@ def listed(kinds: tuple[str, ...]) -> list[dict[str, Any]]:
 
 
 def listing(kinds: tuple[str, ...]) -> Scene:
-    """Return the rules of some kinds as a scene, a table for each level of each kind."""
+    """Return the rules of some kinds as a scene, each with the mistakes that break it, and conventions."""
     parts: list[Part] = []
-    count = 0
     for kind in kinds:
         asked = rules_of(kind)
-        count += len(asked)
         parts.append(Text((f"{kind}: {len(asked)} rules",), "heading"))
         for rule in asked:
-            parts.append(Text((f"{rule.id} ({rule.level}): {rule.says}",)))
-            parts.append(Text((rule.source,), "note"))
+            parts.append(Text((f"{rule.id}: {rule.says}",), "heading"))
+            parts.append(Text((f"{LEVELS[rule.level]}; {rule.source}",), "note"))
             if ways := _mistakes(kind, rule):
                 parts.append(Table((None, None), tuple((way.id, way.says) for way in ways)))
+        agreed = conventions(STUDIES[kind])
+        parts.append(Text((f"{kind}: what --expect may ask for",), "heading"))
+        parts.append(Table((None, None), tuple((name, ", ".join(names)) for name, names in agreed.items())))
     return Scene(TITLE, tuple(parts))
 
 
