@@ -138,7 +138,7 @@ def test_what_is_tried_has_no_zeros_that_hide_a_mistake_and_no_two_axes_alike():
     assert len(set(axes)) == len(axes)
     for x in DRAW.qkv(SIZES.B, SIZES.H).values():
         rows = x.reshape(-1, x.shape[-1])
-        assert len(np.unique(rows, axis=0)) == len(rows)
+        assert rows.any(axis=-1).all()
         assert np.linalg.matrix_rank(rows) == rows.shape[1]
 
 

@@ -12,7 +12,7 @@ from inspect import Parameter
 from types import FunctionType
 from typing import Any
 
-__all__ = ["Asked", "Signature", "function_of", "name_of", "signature_of"]
+__all__ = ["Asked", "Signature", "attribute", "function_of", "name_of", "signature_of"]
 
 MOST_PARAMETERS = 100  # more than any attention takes: what has more is no function of attention
 
@@ -65,7 +65,7 @@ def signature_of(thing: Any) -> Signature:
 
 def _signature(thing: Any) -> Signature | None:
     found = _parameters(thing)
-    forward = _attribute(thing, "forward")
+    forward = attribute(thing, "forward")
     if forward is not None and not _named(found):  # a module of torch: __call__ says *args, forward the names
         found = _parameters(forward)
     return Signature(found, "its signature") if found is not None else None
@@ -86,7 +86,7 @@ def _named(parameters: tuple[Parameter, ...] | None) -> bool:
 
 def _schema(thing: Any) -> Signature | None:
     """A function that torch.jit.script made says its parameters in a schema."""
-    schema = _attribute(thing, "schema")
+    schema = attribute(thing, "schema")
     if schema is None:
         return None
     made = [
@@ -110,7 +110,7 @@ def _docstring(thing: Any) -> Signature | None:
     >>> [p.name for p in _docstring(F()).parameters]
     ['q', 'k', 'v', 'scale']
     """
-    name, text = _attribute(thing, "__name__"), _attribute(thing, "__doc__")
+    name, text = attribute(thing, "__name__"), attribute(thing, "__doc__")
     if not isinstance(name, str) or not isinstance(text, str):
         return None
     head = re.match(rf"\s*(?:\w+\.)*{re.escape(name)}(\([^()]*(?:\([^()]*\)[^()]*)*\))", text[:4000])
@@ -145,7 +145,8 @@ def _literal(node: ast.expr) -> Any:
         return None
 
 
-def _attribute(thing: Any, name: str) -> Any:
+def attribute(thing: Any, name: str) -> Any:
+    """Return an attribute of somebody's object; None where it has none, or raises."""
     try:
         return getattr(thing, name, None)
     except Exception:  # noqa: BLE001 - a property of somebody's object may raise anything
@@ -168,9 +169,9 @@ def function_of(thing: Any) -> FunctionType | None:
 
 def _inner(thing: Any) -> Any:
     names = ("__wrapped__", "__func__", "py_func", "forward")
-    found = next((x for name in names if (x := _attribute(thing, name)) is not None), None)
+    found = next((x for name in names if (x := attribute(thing, name)) is not None), None)
     if found is None and not inspect.isroutine(thing):
-        found = _attribute(type(thing), "__call__")
+        found = attribute(type(thing), "__call__")
     return found
 
 
@@ -183,6 +184,6 @@ def name_of(thing: Any) -> str:
     if isinstance(thing, partial):
         return name_of(thing.func)
     for name in ("__qualname__", "__name__"):
-        if isinstance(found := _attribute(thing, name), str):
+        if isinstance(found := attribute(thing, name), str):
             return found.removeprefix("<locals>.").rsplit("<locals>.", 1)[-1]
     return type(thing).__name__
