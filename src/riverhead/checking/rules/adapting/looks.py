@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from riverhead.checking.rules.adapting.signature import signature_of
+from riverhead.checking.rules.adapting.signature import attribute, signature_of
 from riverhead.checking.rules.adapting.slots import names
 
 __all__ = ["looks_like"]
@@ -40,8 +40,8 @@ def looks_like(thing: Any) -> str | None:
 
 def _holds(thing: Any) -> bool:
     """Whether it is given keys and values, and is not called itself."""
-    method = getattr(thing, "update", None) or getattr(thing, "append", None)
-    if not callable(method) or getattr(thing, "forward", None) is not None:
+    method = attribute(thing, "update") or attribute(thing, "append")
+    if not callable(method) or attribute(thing, "forward") is not None:
         return False
     taken = [p.name for p in signature_of(method).named]
     return any(name in names()["cache"]["k"] for name in taken) and any(
