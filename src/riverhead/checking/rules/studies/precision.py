@@ -96,7 +96,9 @@ def digits(trial: Trial, study: Study, observed: Observed) -> None:
 def as_wide(trial: Trial, study: Study, observed: Observed) -> None:
     """Whether results have the dtype of what was given."""
     kept = {
-        call.dtype: str(outcome.facts.get("dtype", "")) for call, outcome in observed if not outcome.trouble
+        str(outcome.facts.get("given", call.dtype)): str(outcome.facts.get("dtype", ""))
+        for call, outcome in observed
+        if not outcome.trouble
     }
     apart = {given: found for given, found in kept.items() if found and found != given}
     narrower = {given: found for given, found in apart.items() if BITS.get(found, 0) < BITS[given]}
