@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,6 +15,7 @@ from riverhead.checking.backends.cells import NOTHING, Cell, Row, cell_of, refus
 from riverhead.checking.backends.probes import PROBES
 from riverhead.checking.rules.report import Failure, Report
 from riverhead.display import Displayable
+from riverhead.errors import InputError
 
 if TYPE_CHECKING:
     from riverhead.scene import Scene
@@ -49,6 +51,25 @@ class Audited:
         levels = [failure.level for failure in self.beside]
         return "must" in levels or any(cell.standing == "broken" for cell in self.cells)
 
+    def to_dict(self, rows: Sequence[Row]) -> dict[str, Any]:
+        """Return everything as plain data, the cells by the titles of their rows."""
+        behaviour = {row.title: asdict(cell) for row, cell in zip(rows, self.cells, strict=bool(self.cells))}
+        found: dict[str, Any] = {
+            "name": self.backend.name,
+            "says": self.backend.says,
+            "available": self.backend.attend is not None,
+            "why": self.backend.why,
+            "ok": not self.broken,
+            "behaviour": behaviour,
+        }
+        if self.reports:
+            report, shown = self.reports[0], ("rule", "level", "mistake", "did", "detail")
+            found["passed"] = list(report.passed)
+            found["failed"] = [{name: getattr(each, name) for name in shown} for each in report.failed]
+            found["conventions"] = {each.aspect: each.name for each in report.conventions}
+            found["not_offered"] = {each.rule: each.why for each in report.not_offered}
+        return found
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Audit(Displayable):
@@ -66,28 +87,8 @@ class Audit(Displayable):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
-        return {
-            "of": self.of,
-            "versions": dict(self.versions),
-            "ok": self.ok,
-            "backends": [
-                {
-                    "name": each.backend.name,
-                    "says": each.backend.says,
-                    "available": each.backend.attend is not None,
-                    "why": each.backend.why,
-                    "broken": each.broken,
-                    "behaviour": {
-                        row.title: {"found": cell.text, "standing": cell.standing, "says": cell.says}
-                        for row, cell in zip(self.rows, each.cells, strict=True)
-                    }
-                    if each.cells
-                    else {},
-                    "rules": each.reports[0].to_dict() if each.reports else None,
-                }
-                for each in self.backends
-            ],
-        }
+        backends = [each.to_dict(self.rows) for each in self.backends]
+        return {"of": self.of, "ok": self.ok, "versions": dict(self.versions), "backends": backends}
 
     def scene(self) -> Scene:
         """Return the table, and what there is to say of what breaks a rule."""
@@ -128,7 +129,9 @@ def audit(
         def part(share: float, at: int = number) -> None:
             tell(at + share, len(backends), None)
 
-        found.append(_audited(tried(backend), probes, part))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a backend warns of is what is measured
+            found.append(_audited(tried(backend), probes, part))
     kept = [i for i in range(len(rows())) if any(each.cells and each.cells[i] != NOTHING for each in found)]
     shown = [Audited(a.backend, a.reports, tuple(a.cells[i] for i in kept if a.cells)) for a in found]
     return Audit(of, versions, tuple(rows()[i] for i in kept), tuple(shown))
@@ -140,7 +143,10 @@ def _audited(
     attend = backend.attend
     if attend is None:
         return Audited(backend)
-    reports = reports_of(attend, tell)
+    try:
+        reports = reports_of(attend, tell)
+    except InputError as refused:
+        return Audited(replace(backend, attend=None, why=str(refused)))
     drops = any((each.aspect, each.name) == ("mask", "drop") for each in reports[0].conventions)
 
     def cell(row: Row) -> Cell:
