@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["code"]
 
 FORMATS = ("text", "json", "markdown", "junit", "html", "latex", "svg", "png")
-KINDS = ("attention", "heads", "rope", "alibi", "cache")
+KINDS = ("attention", "heads", "rope", "alibi", "positions", "cache", "merge")
 ARRAYS = ("numpy", "torch", "list")
 SCHEMA = "riverhead.check.code/1"
 GIB = 2**30

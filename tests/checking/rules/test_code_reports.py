@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, Decimal
+from itertools import product
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -18,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from riverhead.checking.rules.adapting import Asked, adapt
 from riverhead.checking.rules.arithmetic import apart, arithmetic, shown, working
 from riverhead.checking.rules.call import Call
 from riverhead.checking.rules.draw import Draw, Sizes
@@ -221,7 +223,7 @@ def test_the_text_says_first_what_is_wrong_and_last_how_many() -> None:
         "\n"
         "The other rules\n"
         "  ▸ 2 rules hold\n"
-        "  ▸ 1 rule is not judged: follows from scale\n"
+        "  ▸ 1 rule is not judged (follows from scale)\n"
         "  ▸ 2 rules are not offered\n"
         "\n"
         "How it was called\n"
@@ -252,6 +254,16 @@ def test_of_several_heads_those_that_the_cell_lies_in_are_shown() -> None:
     assert re.search(r"^ +mask ", shown_, re.M)
     first = [shown(float(x)).text for x in arrays["k"][1, 2][0]]
     assert re.search(r"k\[1, 2\].*\n +0 +" + " +".join(map(re.escape, first)), shown_)
+
+
+def test_of_what_it_printed_the_first_is_shown() -> None:
+    def printed(noise: str) -> list[str]:
+        shown_ = text(Standing(Report("f", "attention", noise=noise)))
+        return shown_.split("It printed:\n")[1].split("\n\n")[0].split("\n")
+
+    assert printed("a\nb\n\n") == ["    a", "    b"]
+    assert printed("a\n" * 9) == ["    a", "    a", "    a", "    a …"]
+    assert "".join(printed("a" * 301)).split() == ["a" * 196, "a" * 104, "…"]
 
 
 def test_a_report_without_a_failure_is_short() -> None:
@@ -496,6 +508,56 @@ def test_a_script_is_only_there_where_the_call_can_be_written_down() -> None:
     assert unknown.splitlines()[0] == "f = ...  # 'attention', which was checked"
     raised = reproduce(REPORT, replace(WEAK, script="out = f([[1.0]])", detail="ValueError:\nno"))
     assert raised.endswith("out = f([[1.0]])\n# ValueError:\n# no\n")
+
+
+def attend(q: Any, k: Any, v: Any, mask: Any = None) -> Any:
+    """Something like attention, of arrays or tensors, heads before tokens."""
+    scores = q @ k.swapaxes(-1, -2)
+    weights = 1.0 if mask is None else mask * 1.0
+    return (weights + scores / 9) @ v
+
+
+def tokens_first(q: Any, k: Any, v: Any, mask: Any = None) -> Any:
+    if q.ndim != 4:
+        raise ValueError("(B, T, H, d)")
+    return attend(*(x.swapaxes(1, 2) for x in (q, k, v)), mask).swapaxes(1, 2)
+
+
+def side_by_side(q: Any, k: Any, v: Any, n_heads: int) -> Any:
+    if q.ndim != 3:
+        raise ValueError("(B, T, H·d)")
+    heads = (x.reshape(*x.shape[:2], n_heads, -1) for x in (q, k, v))
+    return tokens_first(*heads).reshape(*q.shape[:2], -1)
+
+
+def of_lists(queries: Any, keys: Any, values: Any) -> Any:
+    return attend(*(np.array(x) for x in (queries, keys, values))).tolist()
+
+
+def with_weights(q: Any, k: Any, v: Any, need_weights: bool = False) -> Any:
+    return {"output": attend(q, k, v), "attn": q @ k.swapaxes(-1, -2)} if need_weights else attend(q, k, v)
+
+
+@pytest.mark.parametrize("arrays", ["numpy", "torch"])
+@pytest.mark.parametrize("function", [attend, tokens_first, side_by_side, with_weights, of_lists])
+def test_a_script_makes_the_very_call(function: Any, arrays: str) -> None:
+    torch = pytest.importorskip("torch") if arrays == "torch" else None
+    adapter = adapt(function, Asked(arrays="list" if function is of_lists else arrays))
+    draw, tried = Draw(Sizes(B=2, H=3, G=3)), []
+    masks: list[dict[str, Any]] = [{}, {"mask": draw.numbers("mask", 3, 5) > 0}]
+    for axes, more, want in product(((), (2,), (2, 3)), masks, ((), ("weights",))):
+        call = Call({**draw.qkv(*axes), **more}, want=want)
+        try:
+            right = adapter.run(call)
+        except (InputError, ValueError, KeyError):  # it takes no such call
+            continue
+        script = str(adapter.run(replace(call, want=(*want, "script"))).facts["script"])
+        scope: dict[str, Any] = {"f": function, "np": np, "torch": torch}
+        exec(compile(script, "script", "exec"), scope)
+        for name, array in right.arrays.items():
+            assert np.array_equal(np.array(scope[name].tolist()), array), script
+        tried.append((len(axes), *more, *want))
+    assert tried
 
 
 # ---------------------------------------------------------------- the list of rules

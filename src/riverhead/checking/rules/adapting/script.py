@@ -15,19 +15,21 @@ if TYPE_CHECKING:
 
 __all__ = ["script"]
 
-MOST = 400  # numbers that are typed
+MOST = 2000  # numbers that are typed: a trial with samples and heads has 800
 PLAIN = (bool, int, float, str, type(None))
 STRANGE = "…"  # what is no plain value
 
-# What brings a layout back to the house's, by the rank of a call's q; sizes are filled in
-BACK: Mapping[tuple[str, int], str] = {
-    ("T d", 2): "",
-    ("B T d", 3): "",
-    ("B H T d", 4): "",
-    ("T B d", 3): ".swapaxes(0, 1)",
-    ("B T H d", 4): ".swapaxes(1, 2)",
-    ("B T (H d)", 4): ".reshape({B}, {T}, {H}, -1).swapaxes(1, 2)",
+# What brings a layout to (B, H, T, d), and that to the axes of a call's q; what undoes itself is left out
+FOUR: Mapping[str, str] = {
+    "T d": "[None, None]",
+    "B T d": "[:, None]",
+    "T B d": ".swapaxes(0, 1)[:, None]",
+    "B H T d": "",
+    "B T H d": ".swapaxes(1, 2)",
+    "B T (H d)": ".reshape({B}, {T}, {H}, -1).swapaxes(1, 2)",
 }
+RANK: Mapping[int, str] = {2: "[0, 0]", 3: "[:, 0]", 4: ""}
+NOTHING = ("[None, None][0, 0]", "[:, None][:, 0]")
 
 
 def script(way: Way, call: Call, handed: Handed, reading: Reading) -> str:
@@ -36,9 +38,8 @@ def script(way: Way, call: Call, handed: Handed, reading: Reading) -> str:
     They end with ``out``, and ``weights`` where those were asked for, in the house's layout. Empty where the
     call cannot be written down: long arrays, views, objects.
     """
-    back = BACK.get((reading.layout, call.arrays["q"].ndim))
     size = sum(np.size(x) for x in call.arrays.values())
-    if back is None or call.how or not set(call.want) <= {"weights", "script"} or size > MOST:
+    if call.how or not set(call.want) <= {"weights", "script"} or size > MOST:
         return ""
     arrays: dict[str, str] = {}
     positions, names = way.roles.bind(handed.values)
@@ -47,8 +48,9 @@ def script(way: Way, call: Call, handed: Handed, reading: Reading) -> str:
     given += [f"{name}={_written(value, name, arrays)}" for name, value in names.items()]
     if any(each.endswith(STRANGE) for each in given):
         return ""
-    called = f"f({', '.join(given)})"
-    lines = [*arrays.values(), *_results(way, call, reading, called, back.format(**handed.sizes))]
+    called, rank = f"f({', '.join(given)})", call.arrays["q"].ndim
+    back = _back(reading.layout, rank).format(**handed.sizes)
+    lines = [*arrays.values(), *_results(way, call, reading, called, back)]
     return "\n".join(lines)
 
 
@@ -89,11 +91,29 @@ def _rows(value: Any, indent: str = "") -> str:
     return f"[\n{rows}{indent}]"
 
 
+def _back(layout: str, rank: int) -> str:
+    """What brings an array in a layout to as many axes as a call's q has.
+
+    >>> _back("T B d", 3), _back("B T H d", 2), _back("B T d", 3)
+    ('.swapaxes(0, 1)', '.swapaxes(1, 2)[0, 0]', '')
+    """
+    back = FOUR[layout] + RANK[rank]
+    for both in NOTHING:
+        back = back.removesuffix(both)
+    return back
+
+
+def _weights_back(layout: str, rank: int) -> str:
+    """The same of weights; those that are averaged over heads stay as they are."""
+    axes = len(layout.split())
+    return "" if axes == 3 and rank == 4 else _back({2: "T d", 3: "B T d", 4: "B H T d"}[axes], rank)
+
+
 def _results(way: Way, call: Call, reading: Reading, called: str, back: str) -> Iterator[str]:
     """The call, and what of its result is the output, and the weights."""
     wanted = {"out": (reading.out, back)}
     if "weights" in call.want and reading.weights is not None:
-        wanted["weights"] = (reading.weights, "")
+        wanted["weights"] = (reading.weights, _weights_back(reading.weights_layout, call.arrays["q"].ndim))
     whole = reading.out[0] == "whole" and len(wanted) == 1
     if not whole:
         yield f"result = {called}"

@@ -16,7 +16,7 @@ from riverhead.scene import Cell, Code, Fold, Matrix, Part, Scene, Symbol, Table
 
 __all__ = ["found", "mistake", "scene", "table", "told"]
 
-NOISE = 300  # characters of what a function printed; JSON has all that was kept
+NOISE, NOISE_LINES = 300, 4  # characters and lines of what a function printed; JSON has all that was kept
 
 
 def scene(standing: Standing, everything: bool = False) -> Scene:
@@ -178,7 +178,7 @@ def _rest(report: Report, everything: bool) -> Iterator[Part]:
         for each in some:
             by_why.setdefault(each.why, []).append(each.rule)
         rows = [(why, ", ".join(ids)) for why, ids in by_why.items()]
-        because = f": {rows[0][0]}" if len(rows) == 1 else ""
+        because = f" ({rows[0][0]})" if len(rows) == 1 else ""
         said = f"is {what}{because}", f"are {what}{because}"
         folds.append(_counted(len(some), said, rows, everything))
     if any(folds):
@@ -197,6 +197,11 @@ def _called(report: Report) -> Iterator[Part]:
     for note in report.notes:
         yield Text((note,))
     if report.noise:
-        more = " …" if len(report.noise) > NOISE else ""
         yield Text(("It printed:",))
-        yield Code(report.noise[:NOISE].rstrip("\n") + more)
+        yield Code(_begun(report.noise))
+
+
+def _begun(noise: str) -> str:
+    """The first of what was printed."""
+    kept = "\n".join(noise[:NOISE].split("\n")[:NOISE_LINES]).rstrip()
+    return f"{kept} …" if len(kept) < len(noise.rstrip()) else kept
