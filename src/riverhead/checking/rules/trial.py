@@ -13,6 +13,7 @@ from riverhead.checking.rules.arithmetic import arithmetic, working
 from riverhead.checking.rules.call import Call, Outcome
 from riverhead.checking.rules.draw import Draw
 from riverhead.checking.rules.judge import differ, dtype_of, explain, looseness, tolerance
+from riverhead.checking.rules.offers import lacking
 from riverhead.checking.rules.pipeline import ATTENTION, follow
 from riverhead.checking.rules.report import Agreed, Failure, NotOffered, Report
 from riverhead.checking.rules.rule import Change, Choice, Rule, rules
@@ -103,7 +104,8 @@ class Trial:
     def offers(self) -> frozenset[str]:
         """What calls may hold: what the function says of itself, and what was found of it."""
         found: frozenset[str] = self.facts.get("offers", frozenset())
-        return self.subject.offers | found
+        lacks: frozenset[str] = self.facts.get("lacks", frozenset())
+        return (self.subject.offers | found) - lacks
 
     def qkv(
         self,
@@ -129,13 +131,12 @@ class Trial:
         """The rules of a study that this function can be asked; the others are not offered."""
         asked = []
         for rule in self.rules_of(study):
-            lacks = [need for need in rule.needs if self.offers.isdisjoint(need.split("|"))]
+            lacks = lacking(rule.needs, self.offers)
             broken = [id for id in ("runs", *rule.after) if self.broke(id)]
             if self.lost and study.judge is None:
                 broken = broken or [self.lost]
             if lacks:
-                why = f"takes no {', no '.join(lacks)}".replace("|", " or ")
-                self.not_offered.append(NotOffered(rule.id, why))
+                self.not_offered.append(NotOffered(rule.id, lacks))
             elif broken:
                 self.not_judged.append(NotOffered(rule.id, f"follows from {', '.join(broken)}"))
             else:
