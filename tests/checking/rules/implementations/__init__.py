@@ -10,7 +10,14 @@ __all__ = ["LIBRARIES", "accepted", "wrong"]
 
 LIBRARIES = ("numpy", "torch")
 
-WRONG = ("wrong_{}", "wrong_{}_masks", "wrong_{}_given", "wrong_modules_{}", "wrong_positions_{}")
+WRONG = (
+    "wrong_{}",
+    "wrong_{}_masks",
+    "wrong_{}_given",
+    "wrong_modules_{}",
+    "wrong_rope_{}",
+    "wrong_parts_{}",
+)
 ACCEPTED = {"numpy": ("accepted",), "torch": ("accepted_torch", "accepted_modules")}
 
 

@@ -67,8 +67,9 @@ def positions_calls(trial: Trial) -> Sequence[Call]:
     form: Form = trial.facts["form"]
     whole = drawn(trial, form, form.length)
     few = taken(form, whole, ORDER)
+    starts = [0, ORDER[0]] if "offset" in trial.subject.offers else [0]
     return [
-        Call(few, form.options),
+        *(Call(few, {**form.options, "offset": start}) for start in starts),
         Call(few, {**form.options, "positions": list(ORDER)}),
         Call(whole, form.options),
     ]
@@ -78,7 +79,7 @@ def placed(id: str, places: Sequence[int], mistake: str, did: str) -> Any:
     """Judge that vectors at ``places`` are turned as they are in the whole text."""
 
     def judge(trial: Trial, study: Study, observed: Observed) -> None:
-        (_, at_start), (call, outcome), (_, whole) = observed
+        *counted, (call, outcome), (_, whole) = observed
         trouble = next((each.trouble for _, each in observed if each.trouble), "")
         if trouble:
             return trial.fail(id, call, detail=trouble)
@@ -86,7 +87,7 @@ def placed(id: str, places: Sequence[int], mistake: str, did: str) -> Any:
         found, right = np.asarray(outcome.out, float), form.rows(np.asarray(whole.out, float), places)
         if same(found, right):
             return trial.pass_(id)
-        known = same(found, np.asarray(at_start.out, float))
+        known = any(same(found, np.asarray(each.out, float)) for _, each in counted)
         named = {"mistake": mistake, "did": did} if known else {}
         trial.fail(id, call, **named, **shown(found, right))
         return None

@@ -1,9 +1,8 @@
-"""Rotary positions, ALiBi and KV caches in torch with one mistake each."""
+"""Rotary positions in torch with one mistake each."""
 
 from __future__ import annotations
 
 import torch
-from torch import nn
 
 from implementations.tables import Table
 
@@ -32,9 +31,6 @@ def rotate_half(x):
 def turned(x, theta):
     cos, sin = table(theta, torch.promote_types(x.dtype, torch.float32))
     return (x * cos + rotate_half(x) * sin).to(x.dtype)
-
-
-# Rotary positions
 
 
 @WRONG.of("rope-mixed", kind="rope")
@@ -132,9 +128,8 @@ def rope_opposite(q, k, cos, sin):
 
 
 @WRONG.of("rope-positions-in-bfloat16", kind="rope")
-class PositionsInBfloat16(nn.Module):
-    def forward(self, x, position_ids):
-        return turned(x, angles(position_ids.to(torch.bfloat16), x.size(-1)))
+def rope_positions_in_bfloat16(x, positions):
+    return turned(x, angles(positions.to(torch.bfloat16), x.size(-1)))
 
 
 @WRONG.of("rope-positions-in-float16", kind="rope")
@@ -162,18 +157,11 @@ def rope_speeds_in_float16(x, positions):
     return turned(x, torch.outer(positions.double(), speeds(x.size(-1)).half().double()))
 
 
-@WRONG.of("rope-offset-ignored", kind="rope")
-def rope_offset_ignored(x, offset=0):
+@WRONG.of("rope-ignores-offset", kind="rope")
+def rope_ignores_offset(x, offset=0):
     return turned(x, angles(torch.arange(x.size(-2)), x.size(-1)))
 
 
-@WRONG.of("rope-positions-ignored", kind="rope")
-def rope_positions_ignored(x, positions):
-    return turned(x, angles(torch.arange(len(positions)), x.size(-1)))
-
-
-@WRONG.of("rope-along-heads", kind="rope")
-def rope_along_heads(x):
-    if x.dim() < 4:
-        return turned(x, angles(torch.arange(x.size(-2)), x.size(-1)))
-    return turned(x.transpose(1, 2), angles(torch.arange(x.size(1)), x.size(-1))).transpose(1, 2)
+@WRONG.of("rope-ignores-positions", kind="rope")
+def rope_ignores_positions(x, positions):
+    return turned(x, angles(positions[0] + torch.arange(x.size(-2)), x.size(-1)))

@@ -1,4 +1,4 @@
-"""Rotary positions, ALiBi and KV caches in NumPy with one mistake each."""
+"""Rotary positions in NumPy with one mistake each."""
 
 from __future__ import annotations
 
@@ -19,9 +19,6 @@ def turned(x, theta):
     one, two = np.split(x, 2, axis=-1)
     cos, sin = np.cos(theta), np.sin(theta)
     return np.concatenate([one * cos - two * sin, two * cos + one * sin], axis=-1).astype(x.dtype)
-
-
-# Rotary positions
 
 
 @WRONG.of("rope-mixed", kind="rope")
@@ -139,102 +136,12 @@ def rope_speeds_in_float16(x, positions):
     return turned(x, np.asarray(positions, float)[:, None] * speeds.astype(float))
 
 
-@WRONG.of("rope-offset-ignored", kind="rope")
-def rope_offset_ignored(x, offset=0):
+@WRONG.of("rope-ignores-offset", kind="rope")
+def rope_ignores_offset(x, offset=0):
     return turned(x, angles(np.arange(x.shape[-2]), x.shape[-1]))
 
 
-@WRONG.of("rope-positions-ignored", kind="rope")
-def rope_positions_ignored(x, positions):
-    return turned(x, angles(np.arange(len(positions)), x.shape[-1]))
-
-
-@WRONG.of("rope-along-heads", kind="rope")
-def rope_along_heads(x):
-    if x.ndim < 4:
-        return turned(x, angles(np.arange(x.shape[-2]), x.shape[-1]))
-    return turned(x.swapaxes(1, 2), angles(np.arange(x.shape[1]), x.shape[-1])).swapaxes(1, 2)
-
-
-# ALiBi
-
-
-@WRONG.of("slopes-geometric", kind="alibi")
-def slopes_geometric(n_heads):
-    return np.array([2.0 ** (-8 * (h + 1) / n_heads) for h in range(n_heads)])
-
-
-@WRONG.of("slopes-from-zero", kind="alibi")
-def slopes_from_zero(n_heads):
-    closest = 2 ** int(np.log2(n_heads))
-    slopes = [2.0 ** (-8 * h / closest) for h in range(closest)]
-    slopes += [2.0 ** (-8 * h / (2 * closest)) for h in range(0, 2 * (n_heads - closest), 2)]
-    return np.array(slopes)
-
-
-def slopes(n_heads):
-    closest = 2 ** int(np.log2(n_heads))
-    right = [2.0 ** (-8 * (h + 1) / closest) for h in range(closest)]
-    return np.array(right + [2.0 ** (-4 * (h + 1) / closest) for h in range(0, 2 * (n_heads - closest), 2)])
-
-
-@WRONG.of("alibi-rewards-distance", kind="alibi")
-def alibi_rewards_distance(n_heads, T):
-    distance = np.abs(np.arange(T)[:, None] - np.arange(T))
-    return slopes(n_heads)[:, None, None] * distance
-
-
-# A cache of keys and values
-
-
-class Cache:
-    """Right: grows by what comes, hands back all."""
-
-    def __init__(self):
-        self.k = self.v = None
-
-    def update(self, k, v):
-        if self.k is None:
-            self.k, self.v = k, v
-        else:
-            self.k, self.v = np.concatenate([self.k, k], -2), np.concatenate([self.v, v], -2)
-        return self.k, self.v
-
-
-@WRONG.of("cache-forgets", kind="cache")
-class CacheForgets(Cache):
-    def update(self, k, v):
-        self.k, self.v = k, v
-        return k, v
-
-
-@WRONG.of("cache-reversed", kind="cache")
-class CacheReversed(Cache):
-    def update(self, k, v):
-        if self.k is None:
-            self.k, self.v = k, v
-        else:
-            self.k, self.v = np.concatenate([k, self.k], -2), np.concatenate([v, self.v], -2)
-        return self.k, self.v
-
-
-@WRONG.of("cache-keys-only", kind="cache")
-class CacheKeysOnly(Cache):
-    def update(self, k, v):
-        if self.k is None:
-            self.k, self.v = k, v
-        else:
-            self.k = np.concatenate([self.k, k], -2)
-            self.v = np.concatenate([self.v, np.zeros_like(v)], -2)
-        return self.k, self.v
-
-
-@WRONG.of("cache-slot-skipped", kind="cache")
-class CacheSlotSkipped(Cache):
-    def update(self, k, v):
-        if self.k is None:
-            self.k, self.v = k, v
-        else:
-            self.k = np.concatenate([self.k, np.zeros_like(k[..., :1, :]), k], -2)
-            self.v = np.concatenate([self.v, np.zeros_like(v[..., :1, :]), v], -2)
-        return self.k, self.v
+@WRONG.of("rope-ignores-positions", kind="rope")
+def rope_ignores_positions(x, positions):
+    first = np.asarray(positions)[0]
+    return turned(x, angles(first + np.arange(x.shape[-2]), x.shape[-1]))
