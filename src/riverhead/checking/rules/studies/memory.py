@@ -29,10 +29,7 @@ def grown(trial: Trial, study: Study, observed: Observed) -> None:
         return
     squared = peaks[2] - peaks[1] > BETWEEN * (peaks[1] - peaks[0])
     T, one = LENGTHS[-1], LENGTHS[-1] ** 2 * np.dtype(float).itemsize
-    says = (
-        f"at T = {T} a call takes {peaks[-1]} bytes beside its inputs, {peaks[-1] / one:.3g} times one "
-        f"matrix of {T} × {T} scores in float64"
-    )
+    says = f"at T = {T} a call takes {peaks[-1] / one:.2g} times the bytes of {T} × {T} scores in float64"
     found = Agreed("memory", "T×T" if squared else "linear", says)
     if trial.wanted(found.aspect, found.name):
         trial.agree(found)
