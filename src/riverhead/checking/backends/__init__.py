@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from riverhead.checking.backends.audit import Audit, Tell, audit, quiet
+from riverhead.checking.backends.auditing import Audit, Tell, audit, quiet
 from riverhead.checking.backends.backend import Backend
 from riverhead.errors import InputError, MissingExtraError
 

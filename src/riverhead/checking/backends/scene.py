@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from riverhead.checking.backends.audit import Audit, Audited
+from riverhead.checking.backends.auditing import Audit, Audited
 from riverhead.scene import Part, Scene, Table, Text
 
 __all__ = ["scene"]
