@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from riverhead.checking.rules.trial import Observed, Study, Trial, by_value
 __all__ = [
     "EMPTY",
     "EMPTY_ROWS",
+    "FEWER",
     "apart",
     "empty",
     "form_of",
@@ -32,6 +32,7 @@ __all__ = [
 
 Bools = NDArray[np.bool_]
 
+FEWER = "where queries are fewer than keys, "
 TRIES = 200  # draws of a small mask before less is asked of it
 
 EMPTY = {"zeros": 0.0, "the mean": None, "NaN": np.nan}  # what a row that sees no key may give
@@ -94,11 +95,12 @@ def speckled(trial: Trial, name: str, rows: int, columns: int, *, oneself: bool 
 
     ``oneself``: each query may attend to itself, without which a causal one could be left with nothing.
     """
-    oneself = oneself or trial.always_causal
-    drawn = (trial.draw.numbers(f"{name} {n}", rows, columns) > 0 for n in count())
-    kept = [mask | np.eye(rows, columns, dtype=bool) if oneself else mask for mask in islice(drawn, TRIES)]
-    tests = (_told_from_its_turn, _some_but_not_all)
-    found: Iterator[Bools] = (mask for test in tests for mask in kept if test(mask))
+    always = np.eye(rows, columns, dtype=bool) & (oneself or trial.always_causal)
+
+    def drawn() -> Iterator[Bools]:
+        return ((trial.draw.numbers(f"{name} {n}", rows, columns) > 0) | always for n in range(TRIES))
+
+    found = (mask for test in (_told_from_its_turn, _some_but_not_all) for mask in drawn() if test(mask))
     return next(found, np.ones((rows, columns), bool))
 
 
