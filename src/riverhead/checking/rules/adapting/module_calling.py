@@ -108,7 +108,7 @@ def hand_over(way: Way, call: Call) -> dict[str, Any]:
     if "context" in call.arrays:
         arrays["context"] = context
     given = {
-        role: way.kind.give(laid(way, array), way.dtype, call.how)
+        role: way.kind.give(laid(way, call, array), way.dtype, call.how)
         for role, array in arrays.items()
         if role in way.roles
     }
@@ -120,9 +120,10 @@ def hand_over(way: Way, call: Call) -> dict[str, Any]:
     return stated(way, call) | given
 
 
-def laid(way: Way, x: Array) -> Array:
-    """An array (B, T, d_model) as the module takes it."""
-    return x.swapaxes(0, 1) if way.time_first and x.ndim == 3 else x
+def laid(way: Way, call: Call, x: Array) -> Array:
+    """An array (B, T, d_model) as the module takes it, or the other way round."""
+    first = call.options.get("time_first", way.time_first)
+    return x.swapaxes(0, 1) if first and x.ndim == 3 else x
 
 
 def masked(way: Way, role: str, mask: Array, call: Call, shape: tuple[int, ...], S: int) -> dict[str, Any]:
@@ -198,17 +199,17 @@ def bring_back(
     """Return the output in the house's layout, and what else was asked for."""
     found = output(way, call, result)
     out = as_array(found)
-    arrays = {"out": laid(way, out)}
+    arrays = {"out": laid(way, call, out)}
     if "weights" in call.want and (found_weights := next(weights(way, call, result), None)) is not None:
         arrays["weights"] = as_array(found_weights)
     if "inputs" in call.want:
-        arrays |= {name: laid(way, as_array(values[name])) for name in INPUTS if name in values}
+        arrays |= {name: laid(way, call, as_array(values[name])) for name in INPUTS if name in values}
     return Outcome(arrays, {**facts, "dtype": dtype_of(found)})
 
 
 def output(way: Way, call: Call, result: Any) -> Any:
     """Return the first part of a result that has a row for each token."""
-    rows = laid(way, np.asarray(call.arrays["x"])).shape[:-1]
+    rows = laid(way, call, np.asarray(call.arrays["x"])).shape[:-1]
     for _, _, part in parts(result):
         if _shape(part)[:-1] == rows and len(_shape(part)) == len(rows) + 1:
             return part
@@ -235,10 +236,10 @@ def with_gradient(way: Way, call: Call, values: dict[str, Any], facts: dict[str,
         each.grad = None
         each.requires_grad_(True)
     out = output(way, call, invoke(way, values))
-    probe = torch.from_numpy(laid(way, np.array(call.arrays["probe"]))).to(out.dtype)
+    probe = torch.from_numpy(laid(way, call, np.array(call.arrays["probe"]))).to(out.dtype)
     (out * probe).sum().backward()
     found = {f"d{name}": x for name, x in way.parameters.read(gradient=True).items()}
-    return Outcome({"out": laid(way, as_array(out)), **found}, {**facts, "dtype": dtype_of(out)})
+    return Outcome({"out": laid(way, call, as_array(out)), **found}, {**facts, "dtype": dtype_of(out)})
 
 
 def in_modes(way: Way, call: Call, values: dict[str, Any], facts: dict[str, Any]) -> Outcome:
@@ -251,7 +252,7 @@ def in_modes(way: Way, call: Call, values: dict[str, Any], facts: dict[str, Any]
         found = {}
         for i, name in enumerate(call.options["modes"]):
             mode(way, training=name == "train")
-            found[f"out_{i}"] = laid(way, as_array(output(way, call, invoke(way, values))))
+            found[f"out_{i}"] = laid(way, call, as_array(output(way, call, invoke(way, values))))
     finally:
         for owner, name, value in before:
             setattr(owner, name, value)

@@ -32,14 +32,14 @@ def sizes(way: Way) -> tuple[int, int, int]:
     return next(n for n in (2, 3, 4) if n != way.parameters.n_heads), free[0], free[1]
 
 
-def call(way: Way, cross: bool = False, **more: Any) -> Call:
-    """A call with tiny arrays."""
+def call(way: Way, context: str = "", **more: Any) -> Call:
+    """A call with tiny arrays; with a context as long as x, or "longer"."""
     B, T, S = sizes(way)
     d_model = len(way.parameters.read()["W_q"])
     axes = (B,) if way.batch else ()
     arrays = {"x": DRAW.numbers("x", *axes, T, d_model)}
-    if cross:
-        arrays["context"] = DRAW.numbers("context", *axes, S, d_model)
+    if context:
+        arrays["context"] = DRAW.numbers("context", *axes, S if context == "longer" else T, d_model)
     return Call({**arrays, **more.pop("arrays", {})}, more.pop("options", {}), **more)
 
 
@@ -72,8 +72,8 @@ def offered(way: Way) -> tuple[Way, frozenset[str], tuple[str, ...]]:
         "causal": "causal" in way.roles and works(way, options={"causal": True}),
         "always_causal": "causal" not in way.roles and _always_causal(way), "weights": _gives_weights(way),
     }  # fmt: skip
-    cross = ({"k", "v"} <= way.roles.keys() or "context" in way.roles) and works(way, cross=True)
-    said |= {"context": cross, "cross": cross}
+    if {"k", "v"} <= way.roles.keys() or "context" in way.roles:
+        said |= {"context": works(way, context="same"), "cross": works(way, context="longer")}
     return way, frozenset({*way.masks, *(what for what, offers in said.items() if offers)}), _notes(way, said)
 
 

@@ -44,7 +44,7 @@ def of_tokens(trial: Trial, call: Call) -> Call | None:
     if (
         (B > 1 and not several)
         or heads != trial.draw.sizes.H
-        or (S != T and "context" not in trial.subject.offers)
+        or (S != T and "cross" not in trial.subject.offers)
     ):
         return None
     beside = {name: call.arrays[name] for name in BESIDE if name in call.arrays}

@@ -15,7 +15,7 @@ from riverhead.checking.rules.judge import explain
 from riverhead.checking.rules.report import Agreed
 from riverhead.checking.rules.rule import Choice
 from riverhead.checking.rules.studies.module_steps import HEADS, within
-from riverhead.checking.rules.studies.module_ways import AGREED, CONTEXT, PACKED, STORED, TIME_FIRST, WAYS
+from riverhead.checking.rules.studies.module_ways import AGREED, CONTEXT, PACKED, STORED, WAYS
 from riverhead.checking.rules.studies.place import CAUSAL_WAYS
 from riverhead.checking.rules.trial import Observed, Study, Trial, by_value
 
@@ -30,6 +30,7 @@ def described(trial: Trial) -> None:
         return
     outcome = trial.ask(Call({}, want=("parameters",)))
     trial.facts |= outcome.facts
+    trial.facts["time_first"] |= trial.expect.get("layout") == TIME_FIRST.name
     trial.steps, trial.draw = HEADS, Draw(_apart(trial, outcome), trial.draw.seed)
     trial.facts["parameters"] = {name: drawn(trial, name, x.shape) for name, x in outcome.arrays.items()}
 
@@ -63,7 +64,8 @@ def call_of(trial: Trial, T: int, S: int | None = None, B: int | None = None, **
     arrays = {"x": trial.draw.numbers("x", *axes, T, d_model)}
     if S is not None:
         arrays["context"] = trial.draw.numbers("context", *axes, S, d_model)
-    options = {"n_heads": facts["n_heads"], "n_kv_heads": facts["n_kv_heads"], **more.pop("options", {})}
+    options = {name: facts[name] for name in ("n_heads", "n_kv_heads", "time_first")}
+    options |= more.pop("options", {})
     return Call({**arrays, **more.pop("arrays", {}), **parameters}, options, **more)
 
 
@@ -81,8 +83,6 @@ def ways_of(trial: Trial) -> tuple[Choice, ...]:
         ways = [*PACKED, *(way for way in ways if way.id not in ("projections-swapped", "scores-transposed"))]
     if facts["plain"] and not facts["turned"]:
         ways.append(STORED)
-    if trial.expect.get("layout") == "time-first":
-        ways = [TIME_FIRST, *(way for way in ways if way.changes is not TIME_FIRST.changes)]
     if not facts["batch"]:
         ways = [way for way in ways if way.rule != "samples"]
     if trial.always_causal:
@@ -96,7 +96,7 @@ def usual_of(trial: Trial) -> tuple[Agreed, ...]:
     if not trial.facts["batch"]:
         kept.pop("layout")
     elif trial.facts["time_first"]:
-        kept["layout"] = Agreed("layout", "time-first", "x is (T, B, d_model), as batch_first=False says")
+        kept["layout"] = TIME_FIRST
     if trial.facts["plain"] and trial.facts["turned"]:
         kept["matrices"] = Agreed(*STORED.agreed, STORED.says) if STORED.agreed else kept["matrices"]
     elif not trial.facts["plain"]:
@@ -119,11 +119,13 @@ def judge(trial: Trial, study: Study, observed: Observed) -> None:
 
 
 def cross_calls(trial: Trial) -> Sequence[Call]:
-    """Keys and values from another text, longer than x."""
+    """Keys and values from another text, as long as x and, where that fits, longer."""
     s = trial.draw.sizes
-    return [call_of(trial, s.T_q, s.T_k)]
+    longer = [call_of(trial, s.T_q, s.T_k)] if "cross" in trial.subject.offers else []
+    return [call_of(trial, s.T_k, s.T_k), *longer]
 
 
+TIME_FIRST = Agreed("layout", "time-first", "x is (T, B, d_model)")
 USUAL = (
     Agreed("layout", "batch-first", "x is (B, T, d_model)"),
     Agreed("matrices", "in-by-out", "matrices are stored (in, out): x @ W"),
@@ -131,7 +133,7 @@ USUAL = (
     Agreed("positions", "none", "no positions are added"),
 )
 VALUES = (
-    Study("plain", calls, (*WAYS, *AGREED, *PACKED, STORED, TIME_FIRST), USUAL, judge),
+    Study("plain", calls, (*WAYS, *AGREED, *PACKED, STORED), (*USUAL, TIME_FIRST), judge),
     Study("module", calls),
     Study("heads", calls),
     Study("grouped", calls),

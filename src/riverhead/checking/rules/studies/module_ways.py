@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from itertools import permutations
 from types import SimpleNamespace
@@ -20,7 +19,7 @@ from riverhead.checking.rules.studies.plain import WAYS as PLAIN_WAYS
 from riverhead.core.heads import merge
 from riverhead.core.positions import Pairs, rope, sinusoidal
 
-__all__ = ["AGREED", "CONTEXT", "PACKED", "STORED", "TIME_FIRST", "WAYS"]
+__all__ = ["AGREED", "CONTEXT", "PACKED", "STORED", "WAYS"]
 
 Array = NDArray[Any]
 
@@ -77,14 +76,6 @@ def among_samples(says: str, into: Callable[[Array], Array], back: Change) -> Ch
         "memory": lambda p: into(p.context) if hasattr(p, "context") else p.x,
         "out": back,
     })  # fmt: skip
-
-
-SWAPPED = among_samples(
-    "the first axis is taken for time: tokens attend to those of other samples (if it is meant to be time, "
-    "ask for layout=time-first)",
-    lambda x: x.swapaxes(0, 1), lambda p: p.y.swapaxes(0, 1),
-)  # fmt: skip
-TIME_FIRST = replace(SWAPPED, says="x is (T, B, d_model)", agreed=("layout", "time-first"))
 
 
 def from_(q: str, k: str, v: str) -> Mapping[str, Change]:
@@ -167,7 +158,9 @@ CUTTING = (
       for width, factor in WIDTHS.items()),
     Choice("kv-heads-tiled", "kv-heads", "query head h reads kv head h % G",
            {"k": lambda p: tiled(p.k_heads, p.H), "v": lambda p: tiled(p.v_heads, p.H)}),
-    SWAPPED,
+    among_samples("the first axis is taken for time: tokens attend to those of other samples (where it is meant "
+                  "to be time, ask for layout=time-first)",
+                  lambda x: x.swapaxes(0, 1), lambda p: p.y.swapaxes(0, 1)),
     among_samples("the samples are read in a row as (T, B, d_model): tokens attend to those of other samples",
                   lambda x: x.reshape(x.shape[1], x.shape[0], x.shape[2]),
                   lambda p: p.y.reshape(*p.given.shape[:2], -1)),
@@ -261,5 +254,5 @@ CONTEXT = (
     Choice("context-for-values-alone", "context", "values are made of the context, keys of x",
            {"k_wide": lambda p: projected(p.x, p, "k")}),
     Choice("context-asks", "context", "queries are made of the context, keys and values of x",
-           {"x": lambda p: p.context, "memory": lambda p: p.given}),
+           {"x": lambda p: getattr(p, "context", p.x), "memory": lambda p: p.given}),
 )  # fmt: skip
