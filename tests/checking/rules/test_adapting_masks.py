@@ -199,7 +199,7 @@ def test_what_a_function_does_not_take_is_refused_not_left_out():
 def test_a_mask_that_is_a_flag_is_causality_and_a_scale_that_is_a_flag_is_no_number():
     def f(q, k, v, mask=False, scale=True):
         assert mask in (True, False)
-        assert scale is True
+        assert scale
         return attend(q, k, v, past(q.shape[-2], k.shape[-2]) if mask else None)[0]
 
     adapter = works(f)

@@ -26,8 +26,8 @@ def states(query_states, key_states, value_states, attention_mask=None, *, scali
     return attend(query_states, key_states, value_states, attention_mask, scaling)[0]
 
 
-def by_name_alone(*, keys, values, queries):
-    return attend(queries, keys, values)[0]
+def by_name_alone(*, Keys_, VALUES, _queries):
+    return attend(_queries, Keys_, VALUES)[0]
 
 
 def by_position_alone(q, k, v, /):
@@ -197,7 +197,10 @@ def test_an_argument_that_is_given_for_every_call_is_no_longer_an_option():
     same(fixed.run(Call(arrays, {"causal": True})), loops(**arrays, seen=past(T_Q, T_K)))
 
 
-@pytest.mark.parametrize("f", [lambda q, k: q, lambda x: x, lambda: 0, lambda a, b, c, d: a, 3, "f", None])
+@pytest.mark.parametrize(
+    "f",
+    [lambda q, k: q, lambda x: x, lambda *, a, b, c: a, lambda: 0, lambda a, b, c, d: a, 3, "f", None],
+)
 def test_what_is_no_function_of_three_arrays_is_refused(f):
     with pytest.raises(InputError):
         adapt(f)

@@ -302,6 +302,26 @@ def test_a_module_is_called_in_evaluation_and_keeps_its_mode_of_training_out():
     same(run(module, Call(drawn(3))), loops(**drawn(3)))
 
 
+def test_what_a_class_must_be_given_to_be_made_is_named():
+    class Tempered(ScaledDotProduct):
+        def __init__(self, temperature):
+            super().__init__(temperature**2)
+
+    with pytest.raises(
+        InputError, match=r"^Tempered must be given 'temperature'.*--argument temperature=VALUE$"
+    ):
+        adapt(Tempered)
+    arrays = drawn(3)
+    same(run(Tempered, Call(arrays), arguments={"temperature": 2.0}), loops(**arrays, scale=0.5))
+
+
+def test_a_class_is_made_for_the_width_of_each_call():
+    adapter = adapt(ScaledDotProduct)
+    for width in (2, 6, 2):
+        arrays = {name: np.resize(x, (*x.shape[:-1], width)) for name, x in drawn(3).items()}
+        same(adapter.run(Call(arrays)), loops(**arrays))
+
+
 def test_what_projects_first_is_a_module_of_heads():
     class Projects(nn.Module):
         def __init__(self, d_model, n_heads):

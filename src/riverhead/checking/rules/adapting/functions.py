@@ -11,6 +11,7 @@ from riverhead.checking.rules.adapting.attention import AttentionAdapter
 from riverhead.checking.rules.adapting.module_making import made
 from riverhead.checking.rules.adapting.module_names import size_of
 from riverhead.checking.rules.adapting.offering import attention_adapter
+from riverhead.checking.rules.adapting.probing import SIZES
 from riverhead.checking.rules.adapting.returns import is_module
 from riverhead.checking.rules.adapting.roles import INPUTS, role_of, roles_of
 from riverhead.checking.rules.adapting.signature import Asked, Signature, name_of, signature_of
@@ -54,7 +55,9 @@ def attention(thing: Any, asked: Asked) -> AttentionAdapter:
     to_make = {key: value for key, value in asked.arguments.items() if key in own}
     to_call = {key: value for key, value in asked.arguments.items() if key not in own}
     roles = roles_of(name, signature, replace(asked, arguments=to_call))
-    return attention_adapter(Maker(thing, to_make), name, roles, asked)
+    maker = Maker(thing, to_make)
+    maker.made(SIZES.d_k)  # what it lacks is said before it is called
+    return attention_adapter(maker, name, roles, asked)
 
 
 def _evaluating(thing: Any) -> Any:
@@ -80,10 +83,11 @@ class Maker:
         q = positions[0] if positions else next(x for name, x in names.items() if role_of(name) == "q")
         width = _width(q)
         if width not in self.objects:
-            self.objects[width] = _evaluating(self._made(width))
+            self.objects[width] = _evaluating(self.made(width))
         return self.objects[width](*positions, **names)
 
-    def _made(self, width: int) -> Any:
+    def made(self, width: int) -> Any:
+        """Make an object for vectors of a width."""
         told = {
             p.name: width for p in signature_of(self.thing).named if size_of(p.name) in ("d_k", "d_model")
         }
