@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,7 +85,7 @@ def working(steps: Any, cell: tuple[int, ...], array: str = "out") -> Working | 
     if row is None or len(row.scores) > MOST_KEYS:
         return None
     sums = tuple(sum_of(zip(row.q, key, strict=True)) for key in row.k)
-    columns: dict[str, Sequence[float]] = {"q·k": row.dots}
+    columns: dict[str, Array] = {"q·k": row.dots}
     columns[_scaled(steps)] = row.scaled
     for heading, moved in (("capped", row.capped), ("with bias", row.biased), ("masked", row.scores)):
         if not np.array_equal(moved, [*columns.values()][-1]):
@@ -125,7 +125,8 @@ class _Row:
 
         def at(x: Any, *last: int) -> Array:
             x = np.asarray(x, float)
-            return np.broadcast_to(x, (*shape[:-2], *(last or x.shape[-2:])))[tuple(leading)]
+            wide = np.broadcast_to(x, (*shape[:-2], *(last or x.shape[-2:])))
+            return np.asarray(wide[tuple(leading)])
 
         named = {name: at(getattr(steps, step), *shape[-2:])[i] for name, step in ROWS.items()}
         values = at(steps.v)[:, c] if array == "out" else named["mixed"]

@@ -148,7 +148,7 @@ CUTTING = (
     Choice("heads-interleaved", "heads-columns", "head h takes every H-th column, from column h on",
            {"cut": lambda p: cut_every}),
     Choice("heads-interleaved", "heads-columns",
-           "head h takes every H-th column, from column h on, and gives its results back to those columns",
+           "head h takes every H-th column from column h on, and gives its results back there",
            {"cut": lambda p: cut_every, "merged": lambda p: merge_every(p.heads)}),
     Choice("first-head-only", "heads", "the first head's result stands in each head's place",
            {"heads+": lambda p: as_many(p, p.heads[..., :1, :, :])}),
@@ -158,8 +158,8 @@ CUTTING = (
       for width, factor in WIDTHS.items()),
     Choice("kv-heads-tiled", "kv-heads", "query head h reads kv head h % G",
            {"k": lambda p: tiled(p.k_heads, p.H), "v": lambda p: tiled(p.v_heads, p.H)}),
-    among_samples("the first axis is taken for time: tokens attend to those of other samples (where it is meant "
-                  "to be time, ask for layout=time-first)",
+    among_samples("the first axis is taken for time: tokens attend to those of other samples (where it is "
+                  "meant to be time, ask for layout=time-first)",
                   lambda x: x.swapaxes(0, 1), lambda p: p.y.swapaxes(0, 1)),
     among_samples("the samples are read in a row as (T, B, d_model): tokens attend to those of other samples",
                   lambda x: x.reshape(x.shape[1], x.shape[0], x.shape[2]),
