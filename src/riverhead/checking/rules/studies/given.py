@@ -18,7 +18,7 @@ from riverhead.core.equation import softmax
 __all__ = ["GIVEN"]
 
 SCALE_GIVEN = 0.375  # 1/√d_k for no width, nor is its reciprocal
-CAP = 1.5  # scores of a trial lie well beyond it
+CAP = 0.375  # most scores of a trial lie beyond it
 
 
 def only_given(name: str, change: Change, otherwise: Change) -> Change:

@@ -150,9 +150,6 @@ SAMPLES = (
            {"out": along(0, scrambled, spent)}),
     Choice("softmax-over-all", "softmax-axis", "one softmax runs over all samples' scores",
            {"mixed+": along(0, lambda p: softmax(p.filled.reshape(-1)).reshape(p.filled.shape), mixed)}),
-    Choice("softmax-over-queries", "softmax-axis", "of samples, (B, T_q, T_k), the softmax runs over axis 1: "
-           "the queries",
-           {"mixed+": lambda p: turned(softmax(turned(p.filled))) if p.q.ndim == 3 else p.mixed}),
     Choice("softmax-over-batch", "samples", "the softmax runs over the samples",
            {"mixed+": along(0, lambda p: softmax(p.filled.swapaxes(0, -1)).swapaxes(0, -1), mixed)}),
     Choice("scores-summed-over-batch", "samples", "the dots of all samples are added up",
@@ -164,6 +161,13 @@ SAMPLES = (
                        lambda p: p.k),
             "v": along(0, lambda p: repeated(p.v[:1], p.H) if p.q.ndim > 3 else p.v[:1],
                        lambda p: p.v)}),
+)  # fmt: skip
+
+OF_BATCH = (
+    *SAMPLES,
+    Choice("softmax-over-queries", "softmax-axis", "of samples, (B, T_q, T_k), the softmax runs over axis 1: "
+           "the queries",
+           {"mixed+": lambda p: turned(softmax(turned(p.filled))) if p.q.ndim == 3 else p.mixed}),
 )  # fmt: skip
 
 OF_HEADS = (
@@ -214,7 +218,7 @@ def refused(trial: Trial, study: Study, observed: Observed) -> None:
 
 
 TOGETHER = (
-    Study("batch", of_batch, SAMPLES, optional=True),
+    Study("batch", of_batch, OF_BATCH, optional=True),
     Study("heads", of_heads, (*OF_HEADS, *SAMPLES), optional=True),
     Study("grouped", of_groups, OF_GROUPS, optional=True),
     Study("uneven", uneven, judge=refused),
