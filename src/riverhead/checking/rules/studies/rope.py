@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from riverhead.checking.rules.judge import differ
 from riverhead.checking.rules.report import Agreed, NotOffered
 from riverhead.checking.rules.studies.rope_form import PAIR, Form, form_of
 from riverhead.checking.rules.studies.rope_places import FAR, HEADS, OFFSET, POSITIONS, PRECISION
-from riverhead.checking.rules.studies.rotation import BASE, WAYS
+from riverhead.checking.rules.studies.rotation import BASE, KEPT, WAYS
 from riverhead.checking.rules.studies.turning import CARRIED, Turning, cell_of, matrices, stacked, turning_of
 from riverhead.checking.rules.trial import Observed, Study, Trial
 
@@ -56,9 +57,19 @@ def judge(trial: Trial, study: Study, observed: Observed) -> None:
     pair = PAIR in trial.subject.offers
     sides = [side[(0,) * (side.ndim - 3)] for side in (R if pair else [R])]  # (T, d, d) each
     found = turning_of(both[:2], max(sides, key=_motion), pair)
-    trial.facts["turning"], trial.facts["R"] = found, sides[0]
+    trial.facts["R"] = sides[0]
+    _known(trial, found, observed[0])
     broken = {rule: shown for rule, shown in _broken(both, R, sides, found) if rule in asked}
     _say(trial, asked, observed[:2], found, broken)
+
+
+def _known(trial: Trial, found: Turning | None, case: tuple[Call, Outcome]) -> None:
+    """Keep what explains the results; what is kept in too few bits shows better far on, and is said there."""
+    kept = [way for way in found.ways if way in KEPT] if found else []
+    rest = tuple(way for way in found.ways if way not in kept) if found else ()
+    trial.facts["kept"] = kept
+    trial.facts["kept-shown"] = cell_of(found, case, rest) if found and kept else {}
+    trial.facts["turning"] = found and replace(found, ways=rest)
 
 
 def _trouble(call: Call, outcome: Outcome) -> str:
@@ -79,17 +90,17 @@ def _say(
 ) -> None:
     """Each way that is a mistake breaks its rule, with the numbers of the law that shows it."""
     call = observed[0][0]
-    mistakes = [way for way in found.ways if not way.agreed] if found else []
+    mistakes = [way for way in found.ways if not way.agreed and way not in KEPT] if found else []
     for way in mistakes:
         shown = broken.get(way.rule) or {}
         if found and "found" not in shown:
             shown = cell_of(found, observed[0], [way for way in found.ways if way.agreed])
         trial.fail(way.rule, call, **{**shown, "mistake": way.id, "did": way.says})
-    if not mistakes:
+    if not mistakes and not trial.facts["kept"]:
         first = list(broken)[: 1 if "rope-turn" in broken else None]
         for rule in first:
             trial.fail(rule, call, **broken[rule])
-    blamed = trial.failed[-1].rule if trial.failed else ""
+    blamed = trial.failed[-1].rule if trial.failed else "".join(way.rule for way in trial.facts["kept"][:1])
     lost = asked if trial.broke("rope-turn") else broken
     trial.not_judged += [
         NotOffered(id, f"follows from {blamed}") for id in asked if id in lost and not trial.broke(id)

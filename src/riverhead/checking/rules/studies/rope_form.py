@@ -81,7 +81,7 @@ def form_of(trial: Trial) -> Form:
 def _forms(trial: Trial) -> Iterator[Form]:
     s = trial.draw.sizes
     tables = TABLES if "table" in trial.subject.offers else ("",)
-    for width in (2 * s.d_k, *WIDTHS):
+    for width in (max(2 * s.d_k, 4), *WIDTHS):  # two pairs at least, so that it shows what makes one
         length = next(T for T in LENGTHS if T not in (s.B, s.H, width))
         for form in FORMS:
             for table in tables:

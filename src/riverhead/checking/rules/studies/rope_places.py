@@ -192,7 +192,8 @@ def judge_precision(trial: Trial, study: Study, observed: Observed) -> None:
     exact = [each for each in observed if each[0].dtype == "float64"]
     trouble = next((outcome.trouble for _, outcome in exact if outcome.trouble), "")
     if trouble:
-        trial.not_offered += [NotOffered(id, trouble) for id in asked]
+        _kept(trial, observed[0][0])
+        trial.not_offered += [NotOffered(id, trouble) for id in asked if not trial.broke(id)]
         return
     turning: Turning | None = trial.facts["turning"]
     own = {call.options["offset"]: np.asarray(outcome.out, float) for call, outcome in exact}
@@ -208,7 +209,15 @@ def judge_precision(trial: Trial, study: Study, observed: Observed) -> None:
             trial.fail(way.rule, call, mistake=way.id, did=way.says, **where)
         if not ways:
             trial.fail("rope-angles", call, **where)
+    if not any(trial.broke(id) for id in PRECISE):
+        _kept(trial, observed[0][0])
     trial.pass_(*asked)
+
+
+def _kept(trial: Trial, call: Call) -> None:
+    """Say what was seen near the start already."""
+    for way in trial.facts["kept"]:
+        trial.fail(way.rule, call, mistake=way.id, did=way.says, **trial.facts["kept-shown"])
 
 
 Apart = Iterator[tuple[Call, NDArray[Any], NDArray[Any]]]

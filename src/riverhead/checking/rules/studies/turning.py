@@ -85,8 +85,18 @@ def turning_of(observed: Sequence[tuple[Call, Outcome]], R: NDArray[Any], pair: 
 
 
 def _free(R: NDArray[Any]) -> Iterator[Turning]:
-    """The speeds that a function may turn at: as published, of another base, of none."""
-    width, gain = _width(R), float(np.linalg.norm(R[0, 0]))
+    """The speeds that a function may turn at: as published, of another base, of none; each once."""
+    seen: list[NDArray[Any]] = []
+    for width in dict.fromkeys((R.shape[-1], _width(R))):
+        for free in _of_width(R, width):
+            speeds = np.array(free.speeds)
+            if not any(len(x) == len(speeds) and np.allclose(x, speeds, rtol=CARRIED, atol=0) for x in seen):
+                seen.append(speeds)
+                yield free
+
+
+def _of_width(R: NDArray[Any], width: int) -> Iterator[Turning]:
+    gain = float(np.linalg.norm(R[0, 0]))
     usual = Turning((), tuple(geometric(width)), width, gain, BASE)
     yield usual
     step = R[1] @ np.linalg.pinv(R[0])  # what one token more does
