@@ -241,3 +241,8 @@ def test_a_wrong_function_gets_its_mistakes_in_one_command(
     exec(compile(script, "script", "exec"), scope)
     said = capsys.readouterr().out.splitlines()
     assert said == [f"out[0, 0] is {failed[0]['found']}", f"right is {failed[0]['right']}"]
+
+
+def test_the_wrong_function_stands_in_the_docs_as_it_is() -> None:
+    source = (ROOT / "docs" / "checking" / "mine.py").read_text("utf-8")
+    assert f"```py\n{source}```" in (ROOT / "docs" / "checking-code.md").read_text("utf-8")

@@ -61,7 +61,7 @@ def _of_a_module(steps: Any, cell: tuple[int, ...]) -> str:
     if len(heads) != len(column) or not math.isclose(heads @ column + b, steps.out[cell], abs_tol=1e-9):
         return ""
     added = f" {'−' if b < 0 else '+'} {number(abs(b))}" if b else ""
-    return sum_of(zip(heads, column, strict=True)) + added
+    return sum_of(zip(heads, column, strict=True), b) + added
 
 
 def working(steps: Any, cell: tuple[int, ...], array: str = "out") -> Working | None:
@@ -172,12 +172,30 @@ def _power(score: float, shift: float) -> str:
     return f"e^({number(score)} − {number(shift)})" if shift else f"e^{_factor(score)}"
 
 
-def sum_of(terms: Iterable[tuple[float, float]]) -> str:
-    """Return ``2·1 + 0·3``; of a long sum the first terms and how many there are."""
-    shown = [f"{_factor(a)}·{_factor(b)}" for a, b in terms]
-    if len(shown) > MOST_TERMS:
-        shown = [*shown[:MOST_TERMS], f"… {len(shown)} terms"]
-    return " + ".join(shown)
+def sum_of(terms: Iterable[tuple[float, float]], beside: float = 0.0) -> str:
+    """Return ``2·1 + 0·3``; of a long sum the first terms and how many there are.
+
+    Its numbers have as many digits as it takes for what is shown to come to what is shown as its total.
+
+    >>> sum_of([(2, 1), (0.5, -3)]), sum_of([(0.18018, 1), (0.18018, 1), (0.18018, 1), (0.18018, 1)])
+    ('2·1 + 0.5·(−3)', '0.18018·1 + 0.18018·1 + 0.18018·1 + 0.18018·1')
+    """
+    terms = list(terms)
+    total = significant(math.fsum([beside, *(float(a) * float(b) for a, b in terms)]), DIGITS).text
+    for digits in range(DIGITS, MOST_DIGITS):
+        pairs = [(shown(a, digits), shown(b, digits)) for a, b in terms]
+        sum_ = math.fsum([beside, *(_printed(a) * _printed(b) for a, b in pairs)])
+        if significant(sum_, DIGITS).text == total:
+            break
+    found = [f"{_fenced(a)}·{_fenced(b)}" for a, b in pairs]
+    if len(found) > MOST_TERMS:
+        found = [*found[:MOST_TERMS], f"… {len(found)} terms"]
+    return " + ".join(found)
+
+
+def _printed(number: Number) -> float:
+    """What a number is as it is printed."""
+    return float(number.text.replace("−", "-").replace("∞", "inf"))
 
 
 def shown(x: float, digits: int = DIGITS) -> Number:
@@ -203,10 +221,14 @@ def apart(a: float, b: float) -> tuple[Number, Number]:
     """
     for digits in range(DIGITS, MOST_DIGITS):
         pair = shown(a, digits), shown(b, digits)
-        if pair[0].text != pair[1].text:
+        if _printed(pair[0]) != _printed(pair[1]):
             return pair
     return plain(float(a)), plain(float(b))
 
 
 def _factor(x: float) -> str:
-    return f"({number(x)})" if x < 0 else number(x)
+    return _fenced(shown(x))
+
+
+def _fenced(number: Number) -> str:
+    return f"({number})" if number.text.startswith("−") else number.text

@@ -71,7 +71,8 @@ def found(failure: Failure) -> str:
     if failure.right is None:
         return "; ".join(filter(None, [f"{place} is {shown(failure.found)}", failure.detail]))
     is_, right = apart(failure.found, failure.right)
-    sum_ = f" = {failure.arithmetic}" if failure.arithmetic else ""
+    exactly = right.text == shown(failure.right).text  # else it has digits that the sum does not come to
+    sum_ = f" {'=' if exactly else '≈'} {failure.arithmetic}" if failure.arithmetic else ""
     would = f"with {' and '.join(failure.beside)} alone it would be" if failure.beside else "right is"
     return "; ".join(filter(None, [f"{place} is {is_}", f"{would} {right}{sum_}", failure.detail]))
 
