@@ -104,7 +104,7 @@ def _broken_as_known(trial: Trial, observed: Observed, property: Property) -> st
 
 def batch_calls(trial: Trial) -> Sequence[Call]:
     """All samples together, in the reverse order, and one alone."""
-    if "batch" not in trial.subject.offers:
+    if "batch" not in trial.offers:
         return []
     together = call_of(trial, trial.draw.sizes.T_k)
     x = together.arrays["x"]
@@ -184,7 +184,7 @@ def hidden_calls(trial: Trial) -> Sequence[Call]:
     """The last tokens are hidden; then they hold something else."""
     T = trial.draw.sizes.T_k
     seen = np.arange(T) < T - PADDING
-    by = "key_mask" if "key_mask" in trial.subject.offers else "mask"
+    by = "key_mask" if "key_mask" in trial.offers else "mask"
     base = call_of(trial, T, options=form_of(trial, by))
     x = base.arrays["x"]
     mask = np.broadcast_to(seen, (T, T) if by == "mask" else (*x.shape[:-2], T)).copy()
@@ -287,7 +287,7 @@ def weights_judge(trial: Trial, study: Study, observed: Observed) -> None:
 
 def asked_calls(trial: Trial) -> Sequence[Call]:
     """A text, and one that is padding throughout, each with and without its weights."""
-    T, offers = trial.draw.sizes.T_k, trial.subject.offers
+    T, offers = trial.draw.sizes.T_k, trial.offers
     calls = [call_of(trial, T)]
     if "key_mask" in offers:
         hidden = {"key_mask": np.zeros((*calls[0].arrays["x"].shape[:-2], T), bool)}

@@ -12,7 +12,7 @@ from riverhead.checking.rules.report import Agreed
 from riverhead.checking.rules.studies.conduct import CONDUCT
 from riverhead.checking.rules.studies.empty import EMPTY
 from riverhead.checking.rules.studies.empty import ways as empty_ways
-from riverhead.checking.rules.studies.hiding import lost
+from riverhead.checking.rules.studies.hiding import form_of, lost, speckled
 from riverhead.checking.rules.studies.masks import MASKS
 from riverhead.checking.rules.studies.module_steps import within
 from riverhead.checking.rules.studies.module_values import call_of
@@ -22,7 +22,8 @@ from riverhead.checking.rules.trial import Observed, Study, Trial, by_value
 __all__ = ["CONVERTED", "of_tokens"]
 
 NAMES = (  # of the studies of attention whose calls say enough without their q, k and v
-    "mask", "mask-boolean", "mask-shared", "mask-own", "padding", "padding-boolean", "padding-and-mask",
+    "mask", "mask-boolean", "mask-shared", "mask-own",
+    "padding", "padding-boolean", "padding-cross", "padding-and-mask",
     "empty-row", "empty-sample", "causal", "causal-cross", "causal-and-mask", "empty-causal",
     "inputs-unchanged",
 )  # fmt: skip
@@ -39,13 +40,9 @@ def of_tokens(trial: Trial, call: Call) -> Call | None:
     """Return a call of attention as one of a module; None where its heads or samples do not fit."""
     q, k = call.arrays["q"], call.arrays["k"]
     B, T, S = q.shape[0] if q.ndim > 2 else 1, q.shape[-2], k.shape[-2]
-    several = "batch" in trial.subject.offers
+    several = "batch" in trial.offers
     heads = q.shape[1] if q.ndim > 3 else trial.draw.sizes.H
-    if (
-        (B > 1 and not several)
-        or heads != trial.draw.sizes.H
-        or (S != T and "cross" not in trial.subject.offers)
-    ):
+    if (B > 1 and not several) or heads != trial.draw.sizes.H or (S != T and "cross" not in trial.offers):
         return None
     beside = {name: call.arrays[name] for name in BESIDE if name in call.arrays}
     if "key_mask" in beside:
@@ -54,12 +51,22 @@ def of_tokens(trial: Trial, call: Call) -> Call | None:
     return replace(made, want=call.want)
 
 
+def own_calls(trial: Trial) -> Sequence[Call]:
+    """A mask for each sample, and as many samples as heads, so that masks laid over the heads fit."""
+    if "batch" not in trial.offers or trial.broke("samples"):
+        return []
+    T, B = trial.draw.sizes.T_k, max(2, trial.draw.sizes.H)
+    masks = np.stack([speckled(trial, f"mask of {b}", T, T) for b in range(B)])[:, None]  # (B, 1, T, T)
+    return [call_of(trial, T, B=B, arrays={"mask": masks}, options=form_of(trial, "mask"))]
+
+
 def converted(study: Study) -> Study:
     """Return a study of attention as one of modules."""
     ways, judge = study.ways, study.judge
     if study.name in WHO:
         ways, judge = empty_ways(study.name, WHO[study.name]), empty_judge
-    return replace(study, calls=_of(study.calls), ways=tuple(within(way) for way in ways), judge=judge)
+    calls = own_calls if study.name == "mask-own" else _of(study.calls)
+    return replace(study, calls=calls, ways=tuple(within(way) for way in ways), judge=judge)
 
 
 def _of(calls: Callable[[Trial], Sequence[Call]]) -> Callable[[Trial], Sequence[Call]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def _apart(trial: Trial, outcome: Outcome) -> Sizes:
     taken = {1, H, G}
     found = {}
     for name, wanted in (("T_k", s.T_k), ("T_q", s.T_q), ("B", s.B)):
-        found[name] = next(n for n in (wanted, *range(2, 12)) if n not in taken)
+        found[name] = next(n for n in count(wanted) if n not in taken)
         taken.add(found[name])
     T_q, T_k = sorted((found["T_q"], found["T_k"]))
     return replace(s, H=H, G=G, d_k=width, d_v=width, B=found["B"], T_q=T_q, T_k=T_k)
@@ -121,7 +122,7 @@ def judge(trial: Trial, study: Study, observed: Observed) -> None:
 def cross_calls(trial: Trial) -> Sequence[Call]:
     """Keys and values from another text, as long as x and, where that fits, longer."""
     s = trial.draw.sizes
-    longer = [call_of(trial, s.T_q, s.T_k)] if "cross" in trial.subject.offers else []
+    longer = [call_of(trial, s.T_q, s.T_k)] if "cross" in trial.offers else []
     return [call_of(trial, s.T_k, s.T_k), *longer]
 
 
