@@ -166,7 +166,7 @@ def test_every_way_that_can_be_named_has_a_function_here():
 
 @pytest.mark.parametrize("name", WRONG)
 @given(sizes=sizes, seed=seeds)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 def test_each_wrong_way_is_named_and_nothing_else(name, sizes, seed):
     report = asked(WRONG[name], sizes, seed)
     assert report.mistakes == (name,)
@@ -176,7 +176,9 @@ def test_each_wrong_way_is_named_and_nothing_else(name, sizes, seed):
 @pytest.mark.parametrize("base", [10_000.0, 500_000.0, 100.0, 31.25])
 @pytest.mark.parametrize(("turn", "pairs"), [(by_halves, "half"), (by_neighbours, "interleaved")])
 def test_whatever_makes_a_pair_and_whatever_the_base_passes_and_is_reported(turn, pairs, base):
-    report = asked(lambda x, offset=0: turn(x, angles(np.arange(offset, offset + x.shape[-2]), x.shape[-1], base=base)))
+    report = asked(
+        lambda x, offset=0: turn(x, angles(np.arange(offset, offset + x.shape[-2]), x.shape[-1], base=base))
+    )
     assert not report.failed
     assert agreed(report) == {"rope": pairs, "rope-base": f"{base:g}", "layout": "B H T d"}
     assert {"rope-relative", "rope-offset", "rope-far", "rope-angles"} <= set(report.passed)
@@ -188,7 +190,9 @@ FREE = {
     ("rope-start", "a quarter turn"): of(lambda t: np.pi / 2 - t),
     ("rope-order", "slowest first"): of(lambda t: t[..., ::-1]),
     ("rope-scaling", "0.25"): of(lambda t: t / 4),
-    ("rope-factor", "1.277"): lambda x, positions: (0.1 * np.log(16) + 1) * right(x, positions),  # YaRN's, ROPE-9
+    ("rope-factor", "1.277"): lambda x, positions: (
+        (0.1 * np.log(16) + 1) * right(x, positions)
+    ),  # YaRN's, ROPE-9
     ("rope-width", "4"): lambda x, positions: np.concatenate([right(x[..., :4], positions), x[..., 4:]], -1),
     ("rope-base", "none"): of(lambda t: t / np.array([1, 1.5, 4, 8])),  # as a model that was stretched
 }
@@ -299,7 +303,12 @@ def test_a_convention_that_is_asked_for_must_be_kept():
 
 def test_what_is_not_taken_is_not_asked():
     report = asked(lambda x: right(x, range(x.shape[-2])))
-    assert {each.rule for each in report.not_offered} == {"rope-both", "rope-offset", "rope-positions", "rope-far"}
+    assert {each.rule for each in report.not_offered} == {
+        "rope-both",
+        "rope-offset",
+        "rope-positions",
+        "rope-far",
+    }
 
 
 def test_riverheads_own_passes_from_outside():

@@ -196,15 +196,16 @@ def judge_precision(trial: Trial, study: Study, observed: Observed) -> None:
         trial.not_offered += [NotOffered(id, trouble) for id in asked if not trial.broke(id)]
         return
     turning: Turning | None = trial.facts["turning"]
+    named: tuple[Choice, ...] = ()
     own = {call.options["offset"]: np.asarray(outcome.out, float) for call, outcome in exact}
     for dtype in dict.fromkeys(call.dtype for call, _ in observed):
         cases = [each for each in observed if each[0].dtype == dtype and not each[1].trouble]
         wrong = next(_apart(cases, turning, ()) if turning else _unlike(cases, own), None)
-        if wrong is None:
-            continue
+        if wrong is None or (named and turning and next(_apart(cases, turning, named), None) is None):
+            continue  # right, or wrong as it was in the dtype before
         call, found, right = wrong
         where = {**shown(found, right, _within(call, right)), "detail": f"in {dtype}"}
-        ways = _rounded_ways(cases, turning) if turning else ()
+        named = ways = _rounded_ways(cases, turning) if turning else ()
         for way in ways:
             trial.fail(way.rule, call, mistake=way.id, did=way.says, **where)
         if not ways:
