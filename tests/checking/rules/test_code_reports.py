@@ -277,7 +277,11 @@ def test_of_what_it_printed_the_first_is_shown() -> None:
 def test_a_report_without_a_failure_is_short() -> None:
     fine = Report("f", "attention", ("scale",))
     assert fine.ok
-    assert str(fine) == "f\n\nThe other rules\n  ▸ 1 rule holds\n\n1 rule asked: 1 hold.\n"
+    said = "f\n  Every rule that was asked holds.\n\nThe other rules\n  ▸ 1 rule holds\n\n"
+    assert str(fine) == f"{said}1 rule asked: 1 hold.\n"
+    assert "Every rule" not in text(Standing(REPORT)) + text(Standing(Report("f", "attention")))
+    weak = text(Standing(Report("f", "attention", ("scale",), (WEAK,)), accepted("hidden-values", "k")))
+    assert "Every rule" not in weak
 
 
 # ---------------------------------------------------------------- what is accepted

@@ -28,6 +28,8 @@ def scene(standing: Standing, everything: bool = False) -> Scene:
     parts += [Text((standing.known.says(line, report),), "heading") for line in standing.stale]
     for failure in standing.weak:
         parts += _failure(report, failure, "Weak", everything)
+    if not parts and report.passed and not standing.accepted:
+        parts.append(Text(("Every rule that was asked holds.",)))
     parts += [*_accepted(standing), *_conventions(report), *_rest(report, everything), *_called(report)]
     return Scene(report.title, (*parts, Text((standing.summary,), "heading")))
 
