@@ -10,9 +10,9 @@ import numpy as np
 from riverhead.checking.rules.adapting import Asked, adapt
 from riverhead.checking.rules.call import Call, Outcome
 
-T_Q, T_K, D_K, D_V = 3, 5, 2, 7  # all different primes, as are the next
-LEADING = {2: (), 3: (11,), 4: (11, 13)}  # few numbers each, but none alike
-NEAR = 1e-12  # a sum of T_K terms no larger than e², each rounded some times in float64
+T_Q, T_K, D_K, D_V = 5, 7, 11, 13  # different primes, as are the next
+LEADING = {2: (), 3: (2,), 4: (2, 3)}
+NEAR = 1e-12  # seven terms below 1, weighed by e to at most 11/√11, each rounded some times in float64
 
 
 def loops(
@@ -30,16 +30,16 @@ def loops(
                   **{name: x[n] for name, x in cut.items()})
             for n in range(len(q))
         ])  # fmt: skip
+    factor = 1 / math.sqrt(q.shape[1]) if scale is None else scale
     out = np.zeros((len(q), v.shape[1]))
-    for i in range(len(q)):
+    for i, query in enumerate(q.tolist()):
         raised = []
-        for j in range(len(k)):
-            dot = sum(float(a) * float(b) for a, b in zip(q[i], k[j], strict=True))
-            score = dot * (1 / math.sqrt(len(q[i])) if scale is None else scale)
+        for j, key in enumerate(k.tolist()):
+            score = factor * sum(a * b for a, b in zip(query, key, strict=True))
             score += 0 if bias is None else float(bias[i][j])
             raised.append(math.exp(score) if seen is None or seen[i][j] else 0.0)
-        for j in range(len(k)):
-            out[i] += raised[j] / sum(raised) * v[j]
+        for j, e in enumerate(raised):
+            out[i] += e / sum(raised) * v[j]
     return out
 
 

@@ -209,6 +209,14 @@ def test_a_mask_that_is_a_flag_is_causality_and_a_scale_that_is_a_flag_is_no_num
     same(adapter.run(Call(arrays, {"causal": True})), loops(**arrays, seen=past(T_Q, T_K)))
 
 
+def test_of_two_parameters_for_one_thing_the_first_is_used():
+    def f(q, k, v, scale=None, softmax_scale=None):
+        assert softmax_scale is None
+        return attend(q, k, v, None, scale)[0]
+
+    same(run(f, Call(drawn(2), {"scale": 0.3})), loops(**drawn(2), scale=0.3))
+
+
 def test_a_window_is_a_number_or_a_pair():
     met = []
 

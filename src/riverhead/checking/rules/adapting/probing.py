@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -98,15 +99,19 @@ class Probe:
 
 def call_of(layout: str, cross: bool, wide: bool, **more: Any) -> Call:
     """A tiny call for a layout; ``more`` are arrays by name, how many kv heads, what else a call has."""
-    leading, kv = LEADING[rank_of(layout)], more.pop("kv", None)
-    arrays = DRAW.qkv(
-        *leading,
+    kv = more.pop("kv", None)
+    beside = {name: more.pop(name) for name in list(more) if isinstance(more[name], np.ndarray)}
+    return Call(_arrays(rank_of(layout), cross, wide, kv) | beside, more.pop("options", {}), **more)
+
+
+@cache
+def _arrays(rank: int, cross: bool, wide: bool, kv: int | None) -> dict[str, NDArray[Any]]:
+    return DRAW.qkv(
+        *LEADING[rank],
         kv=(SIZES.B, kv) if kv else None,
         T_q=None if cross else SIZES.T_k,
         d_v=None if wide else SIZES.d_k,
     )
-    beside = {name: more.pop(name) for name in list(more) if isinstance(more[name], np.ndarray)}
-    return Call(arrays | beside, more.pop("options", {}), **more)
 
 
 def layouts_of(probe: Probe) -> list[Works]:

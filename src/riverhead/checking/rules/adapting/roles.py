@@ -141,7 +141,7 @@ def _by_place(found: Mapping[str, Parameter], unknown: list[Parameter]) -> dict[
     """What must be given and has no known name stands for q, k, v in this order: for those that lack one."""
     places = [p for p in unknown if p.kind is not p.KEYWORD_ONLY]
     lacking = [role for role in INPUTS if role not in found]
-    return dict(zip(lacking, places, strict=False)) if len(places) >= len(lacking) else {}
+    return dict(zip(lacking, places, strict=False))
 
 
 def _listed(parameters: tuple[Parameter, ...]) -> str:
