@@ -16,6 +16,7 @@ from riverhead.checking.rules.rule import Change, Choice
 from riverhead.checking.rules.studies.hiding import (
     EMPTY,
     EMPTY_ROWS,
+    FEWER,
     apart,
     form_of,
     given_up,
@@ -58,6 +59,7 @@ def judge(array: str, aspect: str, it: str) -> Callable[[Trial, Study, Observed]
         usable = {form: each for form, each in tried.items() if not all(o.trouble for _, o in each)}
         if not usable:
             trial.not_offered.append(NotOffered(study.name, observed[0][1].error))
+            trial.facts["lacks"] = trial.facts.get("lacks", frozenset()) | {array}
             return
         right = (form for form, each in usable.items() if _is_form(trial, study, form, each))
         form = next(right, next(iter(usable)))
@@ -107,15 +109,13 @@ def as_boolean(array: str, aspect: str) -> Callable[[Trial], Sequence[Call]]:
 
 
 def mask_calls(trial: Trial) -> Sequence[Call]:
-    """As many queries as keys, so that a mask turned over fits; one key that no query may attend to; …"""
+    """As many queries as keys, so that a mask turned over fits; a key that is hidden from all; fewer queries."""
     s = trial.draw.sizes
-    mask, barred = speckled(trial, "mask", s.T_k, s.T_k), speckled(trial, "barred", s.T_k, s.T_k)
-    if barred[:, 1:].any(-1).all() and not trial.always_causal:
-        barred[:, 0] = False
-    square = trial.qkv()
-    found = [Call({**square, "mask": mask}), Call({**square, "mask": barred})]
+    square, T = trial.qkv(), s.T_k
+    barred = np.pad(speckled(trial, "barred", T, T - 1), ((0, 0), (0, 1)))  # the last key is hidden
+    found = [Call({**square, "mask": mask}) for mask in (speckled(trial, "mask", T, T), barred)]
     if "cross" in trial.offers:
-        found.append(Call({**trial.qkv(T_q=s.T_q), "mask": speckled(trial, "cross", s.T_q, s.T_k)}))
+        found.append(Call({**trial.qkv(T_q=s.T_q), "mask": speckled(trial, "cross", s.T_q, T)}))
     return found
 
 
@@ -150,15 +150,12 @@ def shared_calls(trial: Trial) -> Sequence[Call]:
 
 
 def own_calls(trial: Trial) -> Sequence[Call]:
-    """A mask for each sample; and as many samples as heads, so that masks laid over the heads fit."""
+    """A mask for each sample, and as many samples as heads, so that masks laid over the heads fit."""
     s = trial.draw.sizes
+    axes = leading(trial, H=s.B)
     masks = np.stack([speckled(trial, f"mask of {b}", s.T_k, s.T_k) for b in range(s.B)])
-    found = []
-    for H in (None, s.B):
-        axes = leading(trial, H)
-        laid = masks.reshape(s.B, *[1] * (len(axes) - 1), s.T_k, s.T_k)
-        found.append(Call({**trial.qkv(*axes), "mask": laid}, form_of(trial, "mask")))
-    return found if "heads" in trial.offers else found[:1]
+    laid = masks.reshape(s.B, *[1] * (len(axes) - 1), s.T_k, s.T_k)
+    return [Call({**trial.qkv(*axes), "mask": laid}, form_of(trial, "mask"))]
 
 
 def only_first(axis: int) -> Change:
@@ -213,18 +210,34 @@ def refused(trial: Trial, study: Study, observed: Observed) -> None:
 
 
 def padding_calls(trial: Trial) -> Sequence[Call]:
-    """Samples of different lengths, padded at different places; as many queries as keys, and fewer."""
-    s, offers = trial.draw.sizes, trial.offers
-    axes = leading(trial) if offers & {"batch", "heads"} else ()
-    keys = speckled(trial, "key_mask", s.B if axes else 1, s.T_k)
+    """Samples of different lengths, padded at different places; as many queries as keys."""
+    s, several = trial.draw.sizes, trial.offers & {"batch", "heads"}
+    axes = leading(trial) if several else ()
+    keys = speckled(trial, "key_mask", s.B if several else 1, s.T_k)
     if trial.always_causal:
         keys[:, 0] = True
-    found = [Call({**trial.qkv(*axes), "key_mask": keys})]
-    return [*found, Call({**trial.qkv(*axes, T_q=s.T_q), "key_mask": keys})] if "cross" in offers else found
+    return [Call({**trial.qkv(*axes), "key_mask": keys}, form_of(trial, "key_mask"))]
 
 
-def _padded_queries(p: Any) -> Any:  # (..., T_q, 1)
-    return np.zeros((1, 1), bool) if p.key_mask is None else turned(~padded(p))
+def cross_calls(trial: Trial) -> Sequence[Call]:
+    """The same with fewer queries than keys."""
+    n = min(trial.draw.sizes.T_q, trial.draw.sizes.T_k - 1)
+    return [
+        replace(call, arrays={**call.arrays, "q": call.arrays["q"][..., :n, :]})
+        for call in padding_calls(trial)
+    ]
+
+
+def padded_queries(p: Any) -> Any:  # (..., T_q, 1)
+    """The queries that stand where keys are padding; where they are not as many as keys, none."""
+    given = p.key_mask is not None and p.T_q == p.T_k
+    return turned(~padded(p)) if given else np.zeros((1, 1), bool)
+
+
+def first_padded(p: Any) -> Any:  # (..., T_q, 1)
+    """Of queries that are fewer than keys, those with the number of a padded key."""
+    given = p.key_mask is not None and p.T_q < p.T_k
+    return turned(~padded(p))[..., : p.T_q, :] if given else np.zeros((1, 1), bool)
 
 
 ON_QUERIES = "the padding mask hides queries, not keys: their rows give {}"
@@ -236,9 +249,9 @@ PADDING_WAYS = (
            agreed=("padding", "drop")),
     *manners("padding", "padding", "padded", "the padding mask", "padded keys"),
     *(Choice("padding-on-queries", "padding", ON_QUERIES.format(name),
-             {"padded": everyone, "weights+": given_up(_padded_queries, weight)})
+             {"padded": everyone, "weights+": given_up(padded_queries, weight)})
       for name, weight in EMPTY.items()),
-    *(Choice("padded-queries", "padding", TOO.format(name), {"weights+": given_up(_padded_queries, weight)},
+    *(Choice("padded-queries", "padding", TOO.format(name), {"weights+": given_up(padded_queries, weight)},
              agreed=None if name == "NaN" else ("padded-queries", name.split()[-1]))
       for name, weight in EMPTY.items()),
     Choice("padding-first-sample", "padding", "the first sample's padding mask is taken for every sample",
@@ -246,16 +259,24 @@ PADDING_WAYS = (
 )  # fmt: skip
 
 
+CROSS_WAYS = (
+    Choice("padding-ignored", "padding-cross", f"{FEWER}the padding mask hides nothing",
+           {"padded+": lambda p: p.padded if p.T_q == p.T_k else everyone(p)}),
+    *(Choice("padding-on-rows", "padding-cross", f"{FEWER}the mask of keys makes rows of queries {name}",
+             {"weights+": given_up(first_padded, weight)}) for name, weight in EMPTY.items()),
+)  # fmt: skip
+
+
 def both_calls(trial: Trial) -> Sequence[Call]:
-    """A mask and a padding mask that hide different keys, and leave each query one that both let it see."""
+    """A mask and a padding mask that each hide one key more, and never the first."""
     if form_of(trial, "mask") != form_of(trial, "key_mask"):
+        trial.not_judged.append(NotOffered("padding-and-mask", "the two masks are taken in different forms"))
         return []
-    (call, *_), s = padding_calls(trial), trial.draw.sizes
-    keys = call.arrays["key_mask"]
-    mask = speckled(trial, "both", s.T_k, s.T_k)
-    seen = mask[None] & keys[:, None]
-    mask |= ~np.all(seen.any(-1), axis=0)[:, None]
-    return [replace(call, arrays={**call.arrays, "mask": mask}, options=form_of(trial, "mask"))]
+    (call,), T = padding_calls(trial), trial.draw.sizes.T_k
+    spared = np.arange(T) % (T - 1) + 1  # the key that row i of a mask hides
+    mask = np.arange(T) != spared[:, None]
+    keys = np.arange(T) != spared[: len(call.arrays["key_mask"]), None]
+    return [replace(call, arrays={**call.arrays, "mask": mask, "key_mask": keys})]
 
 
 def _given(p: Any) -> bool:
@@ -290,6 +311,7 @@ MASKS = (
     Study("mask-length", longer_calls, judge=refused),
     Study("padding", padding_calls, PADDING_WAYS, forms("padding", "the padding mask"),
           judge("key_mask", "padding", "the padding mask")),
+    Study("padding-cross", cross_calls, CROSS_WAYS, optional=True),
     Study("padding-boolean", as_boolean("key_mask", "padding"), added("padding", "a boolean padding mask"),
           judge=apart, optional=True),
     Study("padding-and-mask", both_calls, BOTH_WAYS, optional=True),

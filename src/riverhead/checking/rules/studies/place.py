@@ -15,12 +15,12 @@ from riverhead.checking.rules.report import Agreed, NotOffered
 from riverhead.checking.rules.rule import Change, Choice
 from riverhead.checking.rules.studies.empty import EMPTY_WITH_PLACE
 from riverhead.checking.rules.studies.hidden import HUGE, moved
-from riverhead.checking.rules.studies.hiding import EMPTY_ROWS, form_of, leading, manners, speckled
+from riverhead.checking.rules.studies.hiding import EMPTY_ROWS, FEWER, form_of, leading, manners, speckled
 from riverhead.checking.rules.studies.low import by_place, fill_studies
 from riverhead.checking.rules.trial import Observed, Study, Trial
 from riverhead.core.masks import places
 
-__all__ = ["FEWER", "PLACE", "START", "fewer", "from_the_start", "hides_the_future", "masked_calls", "when"]
+__all__ = ["PLACE", "START", "fewer", "from_the_start", "hides_the_future", "masked_calls", "when"]
 
 
 def when(option: str, change: Change) -> Change:
@@ -83,7 +83,6 @@ def _one_sees_all(p: Any) -> Any:  # (T_q, T_k)
     return p.behind if p.T_q == 1 else from_the_start(p)
 
 
-FEWER = "where queries are fewer than keys, "
 START = f"{FEWER}the first query stands at the first key"
 ALIGNED = (
     Choice("causal-start", "causal-cross", START, {"behind+": from_the_start}, agreed=("causal", "start")),

@@ -13,8 +13,8 @@ from riverhead.checking.rules.judge import explain
 from riverhead.checking.rules.pipeline import everyone
 from riverhead.checking.rules.report import Agreed
 from riverhead.checking.rules.rule import Change, Choice
-from riverhead.checking.rules.studies.hiding import form_of, lost
-from riverhead.checking.rules.studies.place import FEWER, START, fewer, from_the_start, masked_calls, when
+from riverhead.checking.rules.studies.hiding import FEWER, form_of, lost
+from riverhead.checking.rules.studies.place import START, fewer, from_the_start, masked_calls, when
 from riverhead.checking.rules.trial import Observed, Study, Trial, by_value
 
 __all__ = ["WINDOW"]
