@@ -259,6 +259,20 @@ def test_two_mistakes_at_once_are_both_named():
     assert asked(both).mistakes == ("scale-by-d_model", "merge-without-transposing")
 
 
+def test_the_sum_behind_a_right_number_is_shown():
+    def one_head(x, W_q, W_k, W_v):
+        return attend(x @ W_q, x @ W_k, x @ W_v, 1)
+
+    (failure,) = asked(one_head).failed
+    terms = failure.arithmetic.replace("−", "-").replace("(", "").replace(")", "").split(" + ")
+    made = sum(np.prod([float(factor) for factor in term.split("·")]) for term in terms)
+    assert made == pytest.approx(failure.right, abs=1e-3)  # factors are shown with some digits
+    assert failure.working.columns["weight"]
+
+    (failure,) = asked(around(scale=lambda d_model, n: 1)).failed
+    assert "24 terms" in failure.arithmetic  # as many as W_o has rows
+
+
 # What may be agreed upon
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,12 @@ def _of_a_module(steps: Any, cell: tuple[int, ...]) -> str:
     return sum_of(zip(heads, column, strict=True), b) + added
 
 
+def _of_a_head(steps: Any, cell: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
+    """A module without W_o hands its heads' results over as they are: the head's steps, and its own cell."""
+    h, c = divmod(cell[-1], steps.d_v)
+    return SimpleNamespace(**{**vars(steps), "out": steps.heads}), (*cell[:-2], h, cell[-2], c)
+
+
 def working(steps: Any, cell: tuple[int, ...], array: str = "out") -> Working | None:
     """Return the row of scores and weights that a cell of ``out`` or ``weights`` rests on; None for others.
 
@@ -118,6 +125,8 @@ class _Row:
         """Return the row of a cell, None where it is not made as attention makes it."""
         if array not in ("out", "weights") or not all(hasattr(steps, name) for name in NEEDED):
             return None
+        if array == "out" and hasattr(steps, "merged") and steps.W_o is None:
+            steps, cell = _of_a_head(steps, cell)
         *leading, i, c = cell
         shape = np.asarray(steps.dots).shape
         if len(shape) != len(cell):

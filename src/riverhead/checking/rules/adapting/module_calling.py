@@ -83,7 +83,6 @@ class HeadsAdapter:
         values = hand_over(way, call)
         if "modes" in call.options:
             return in_modes(way, call, values, facts)
-        mode(way, training=False)
         if "gradient" in call.want:
             return with_gradient(way, call, values, facts)
         result = invoke(way, values)
