@@ -3,6 +3,7 @@
 import inspect
 
 import numpy as np
+from hypothesis import strategies as st
 
 from riverhead.checking.rules.call import Outcome
 from riverhead.checking.rules.draw import Draw, Sizes
@@ -49,6 +50,9 @@ def sized(order):
     """Sizes that all differ, from a permutation of the numbers 2 to 7: enough keys to hide some."""
     long = max(order[:2]) + 1
     return Sizes(B=3, H=2, T_q=min(order[:2]), T_k=long, d_k=order[2], d_v=order[3] + 1)
+
+
+sizes = st.permutations([2, 3, 4, 5, 6, 7]).map(sized).filter(lambda s: len({s.d_k, s.d_v, s.T_k}) == 3)
 
 
 def told(calls, choices):

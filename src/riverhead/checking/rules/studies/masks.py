@@ -109,7 +109,7 @@ def as_boolean(array: str, aspect: str) -> Callable[[Trial], Sequence[Call]]:
 
 
 def mask_calls(trial: Trial) -> Sequence[Call]:
-    """As many queries as keys, so that a mask turned over fits; a key that is hidden from all; fewer queries."""
+    """As many queries as keys, so that a mask turned over fits; a key hidden from all; fewer queries."""
     s = trial.draw.sizes
     square, T = trial.qkv(), s.T_k
     barred = np.pad(speckled(trial, "barred", T, T - 1), ((0, 0), (0, 1)))  # the last key is hidden

@@ -71,7 +71,8 @@ def without_causal(rule: str) -> tuple[Choice, ...]:
     """Where a window lies without causal, if not on both sides; with causal it is known already."""
     alone = near("window-with-causal-alone", rule, "without causal, a window hides nothing", everyone,
                  agreed=("window", "with-causal-alone"))  # fmt: skip
-    ways = (alone, *widths(rule, "without causal, "), *sides(rule))
+    off = (way for way in widths(rule, "without causal, ") if way.id != "window-ignored")
+    ways = (alone, *off, *sides(rule))
     return tuple(replace(way, changes={"near+": _unless_causal(way.changes["near"])}) for way in ways)
 
 
