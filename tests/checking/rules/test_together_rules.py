@@ -65,7 +65,7 @@ def with_samples(f):
 
 
 def joined(q, k, v):
-    B, *_, T, _ = k.shape
+    B = len(k)
     k, v = (np.concatenate([*x], axis=-2) for x in (k, v))
     return np.stack([mixed(q[b], k, v) for b in range(B)])
 
@@ -80,7 +80,7 @@ def scrambled(q, k, v):
 
 
 def heads_mixed(q, k, v):
-    B, H, T, _ = q.shape
+    B, H, *_ = q.shape
     flat = mixed(*(x.reshape(B * H, *x.shape[2:]) for x in (q, k, v)))
     return np.stack([flat[b::B] for b in range(B)])
 
@@ -182,7 +182,7 @@ def test_each_divisor_gives_a_number_of_its_own(id, weight):
 
 
 def test_heads_that_do_not_divide_must_be_refused():
-    """GQA-5: five query heads over two kv heads; whole division reads the last one out of range, or drops it."""
+    """GQA-5: five query heads over two kv heads; whole division takes the last too far."""
 
     def f(q, k, v):
         if q.ndim == 4:

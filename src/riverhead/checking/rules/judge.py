@@ -54,31 +54,30 @@ def agree(
     try:
         done = follow(call, choices, steps)
     except ValueError:  # axes that do not fit: whoever goes this way gets an error here, or another shape
-        return bool(outcome.error) or outcome.out.shape != _right_shape(call, steps)
+        return bool(outcome.error) or outcome.out.shape != (_right_shape(call, steps) or outcome.out.shape)
     right = np.asarray(done.out)
     if outcome.trouble or right.shape != outcome.out.shape:
         return False
-    return (
-        differ(outcome.out, right, tolerance(right, dtype_of(outcome), looseness(done, outcome, choices)))
-        is None
-    )
+    dtype = dtype_of(outcome, call.dtype)
+    return differ(outcome.out, right, tolerance(right, dtype, looseness(done, dtype, choices))) is None
 
 
-def looseness(steps: Any, outcome: Outcome, choices: Sequence[Choice]) -> float:
+def looseness(steps: Any, dtype: Any, choices: Sequence[Choice]) -> float:
     """How coarse a result may be beside its own rounding: as coarse as its ways are, or as large scores are.
 
     A form that takes the logarithm of a sum off the scores rounds what it exponentiates as they are rounded.
     """
     scores = np.abs(np.asarray(getattr(steps, "scores", 0.0), float))
     large = float(scores[np.isfinite(scores)].max(initial=0.0))
-    rounding = min(4 * large * float(np.finfo(dtype_of(outcome)).eps), COARSEST)
+    rounding = min(4 * large * float(np.finfo(dtype).eps), COARSEST)
     return max((choice.loose for choice in choices), default=0.0) + rounding
 
 
-def dtype_of(outcome: Outcome) -> Any:
-    """The dtype that the result was computed in: its own, bfloat16 as coarse as it is."""
-    name = str(outcome.facts.get("dtype", outcome.out.dtype))
-    return np.dtype("float16") if name == "bfloat16" else np.dtype(name)
+def dtype_of(outcome: Outcome, given: str = "float64") -> Any:
+    """The dtype that a result is as coarse as: its own, or that of what was given; bfloat16 as float16."""
+    names = (str(outcome.facts.get("dtype", outcome.out.dtype)), given)
+    dtypes = [np.dtype("float16" if name == "bfloat16" else name) for name in names]
+    return max(dtypes, key=lambda dtype: float(np.finfo(dtype).eps))
 
 
 def _right_shape(call: Call, steps: Mapping[str, Change]) -> tuple[int, ...]:

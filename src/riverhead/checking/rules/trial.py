@@ -265,8 +265,8 @@ def cell_of(
     right, found = np.asarray(getattr(steps, array)), outcome.arrays[array]
     if right.shape != found.shape:
         return {"detail": f"{array} has the shape {found.shape}, not {right.shape}"}
-    loose = looseness(steps, outcome, known)
-    cell = differ(found, right, tolerance(right, dtype_of(outcome), loose))
+    dtype = dtype_of(outcome, call.dtype)
+    cell = differ(found, right, tolerance(right, dtype, looseness(steps, dtype, known)))
     if cell is None:
         return {}
     return {

@@ -28,9 +28,9 @@ def fitted(observed: Sequence[tuple[Call, Outcome]]) -> tuple[Choice, ...]:
     factor = starts[0]
     for _ in range(STEPS):
         factor = _nearer(call, outcome, factor)
-    if not math.isfinite(factor):
-        return ()
     right = 1 / math.sqrt(follow(call).d_k)
+    if not math.isfinite(factor) or math.isclose(factor, right, rel_tol=NEAR):  # the usual one, rounded
+        return ()
     says = f"the dots are multiplied by {_root(factor)}, not by {right:.4g}"
     return (Choice("scale-other", "scale", says, {"factor": lambda p: factor}, loose=NEAR),)
 
