@@ -41,3 +41,4 @@ picture = ROOT / "docs" / "first-minute.svg"
 subprocess.run([RIVERHEAD, "show", "The river bank flooded", "-o", picture], check=True, env=ENVIRONMENT)
 subprocess.run([sys.executable, ROOT / "docs" / "run_notebook.py"], check=True, env=ENVIRONMENT)
 subprocess.run([sys.executable, ROOT / "docs" / "refresh_why.py"], check=True, env=ENVIRONMENT)
+subprocess.run([sys.executable, ROOT / "docs" / "refresh_backends.py"], check=True, env=ENVIRONMENT)

@@ -67,7 +67,7 @@ def test_weights_that_are_asked_for_in_the_call_come_from_eager_alone(audit: Aud
     assert callable(llama)
     with torch.no_grad():
         assert len(llama(input_ids=torch.tensor([FIRST]), output_attentions=True).attentions or ()) == 0
-    assert fresh(audit)["output_attentions=True"] == {"llama eager": "each head's", "llama sdpa": "nothing !"}
+    assert fresh(audit)["output_attentions=True"] == {"llama eager": "per head", "llama sdpa": "nothing !"}
 
 
 def test_eager_adds_a_boolean_mask(audit: Audit) -> None:
@@ -78,7 +78,7 @@ def test_eager_adds_a_boolean_mask(audit: Audit) -> None:
     out, _ = called(model.first, "eager", q, k, v, keep)
     torch.testing.assert_close(out, torch.softmax(q @ k.mT / 2 + keep, -1) @ v)
     row = fresh(audit)["a boolean mask, handed to the function itself"]
-    assert row == {"llama eager": "is added !", "llama sdpa": "hides"}
+    assert row == {"llama eager": "added !", "llama sdpa": "hides"}
 
 
 def test_no_probe_of_a_model_fails_unseen(audit: Audit) -> None:

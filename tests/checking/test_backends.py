@@ -21,6 +21,7 @@ from riverhead.checking.rules.studies import STUDIES
 from riverhead.cli.main import main
 from riverhead.errors import InputError
 from riverhead.render import render
+from riverhead.scene import Table
 
 ROW = Row("empty", ("empty-row",), ("empty-row",), {"zeros": "0s", "held": "fine"})
 ZEROS = Agreed("empty-row", "zeros", "so")
@@ -123,6 +124,20 @@ def test_the_scene_shows_every_cell_its_mark_and_what_is_not_there() -> None:
     assert shown.count("—") == 2  # the cell, and what it means
 
 
+def test_no_table_is_wider_than_a_page() -> None:
+    cells = (Cell("0s"), NOTHING)
+    tables = [
+        part
+        for part in made(*(audited(name, *cells) for name in "abcdef")).scene().parts
+        if isinstance(part, Table)
+    ]
+    assert [table.columns for table in tables[:2]] == [("", *"abcd"), ("", *"ef")]
+    assert [row[0] for table in tables[:2] for row in table.rows] == [
+        "empty",
+        "empty",
+    ]  # nobody has the second
+
+
 def test_json_has_every_cell_and_every_rule() -> None:
     found = made(
         audited("a", Cell("NaN", "broken", "because"), Cell("0s")),
@@ -199,8 +214,8 @@ def test_a_row_that_nobody_has_is_left_out(monkeypatch: pytest.MonkeyPatch) -> N
     found = auditing.audit(
         "it", [Backend("a", "", lambda q, k, v: q)], {}, {"memory": lambda _: Cell("none")}
     )
-    assert [row.title for row in found.rows] == ["memory, T = 1024 to 4096", "fewer kv heads than heads"]
-    assert [cell.text for cell in found.backends[0].cells] == ["none", "neighbours share"]
+    assert [row.title for row in found.rows] == ["memory grows with", "fewer kv heads than heads"]
+    assert [cell.text for cell in found.backends[0].cells] == ["none", "shared"]
 
 
 def test_what_the_rules_cannot_call_is_not_available(monkeypatch: pytest.MonkeyPatch) -> None:

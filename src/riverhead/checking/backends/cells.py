@@ -46,9 +46,9 @@ class Row:
 def cell_of(row: Row, reports: Iterable[Report]) -> Cell:
     """Return what reports say of a row; the later ones where the earlier did not judge.
 
-    >>> shared = Row("kv heads", ("kv-heads",), words={"held": "neighbours share"})
+    >>> shared = Row("kv heads", ("kv-heads",), words={"held": "shared"})
     >>> cell_of(shared, [Report("f", "attention", passed=("kv-heads",))]).text
-    'neighbours share'
+    'shared'
     """
     for report in reports:
         if (found := _read(row, report)) is not None:

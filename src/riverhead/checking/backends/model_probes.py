@@ -75,7 +75,7 @@ def padded(model: Any, *, left: bool, placed: bool = False) -> Cell:
     found = rows[PADDING:] if left else rows[: len(SECOND)]
     unplaced = left and not placed
     says = "The padding is counted as places: give position_ids." if unplaced else "Padding changes nothing."
-    cell = _as_alone(model, found, "moves the text", "weak" if unplaced else "broken", says)
+    cell = _as_alone(model, found, "moved", "weak" if unplaced else "broken", says)
     return cell if rows.isfinite().all() else Cell(f"{cell.text}; NaN in the padding", "broken", NUMBERS)
 
 
@@ -86,7 +86,7 @@ def all_padded(model: Any) -> Cell:
     ids = torch.tensor([[*SECOND], [0] * len(SECOND)])
     mask = torch.tensor([[1] * len(SECOND), [0] * len(SECOND)])
     rows = _read(model, ids, attention_mask=mask)
-    beside = _as_alone(model, rows[0], "moves the other")
+    beside = _as_alone(model, rows[0], "moved")
     if beside.standing:
         return beside
     return Cell("finite") if rows[1].isfinite().all() else Cell("NaN", "broken", NUMBERS)
@@ -102,7 +102,7 @@ def packed(model: Any, *, mask: bool = False, **more: Any) -> Cell:
     places = torch.tensor([[*range(len(FIRST)), *range(len(SECOND))]])
     beside = {"attention_mask": torch.ones_like(ids)} if mask else {}
     rows = _read(model, ids, position_ids=places, **beside, **more)[0, len(FIRST) :]
-    return _as_alone(model, rows, "sees the other", "weak", APART)
+    return _as_alone(model, rows, "leaks", "weak", APART)
 
 
 def cached(model: Any) -> Cell:
@@ -117,7 +117,7 @@ def cached(model: Any) -> Cell:
         return NOTHING
     rows = _read(model, ids[:, n:], past_key_values=kept)[0]
     return _as_alone(
-        model, rows, "differs", says="A step with a cache gives the row of the whole text.", skip=n
+        model, rows, "apart", says="A step with a cache gives the row of the whole text.", skip=n
     )
 
 
@@ -128,7 +128,7 @@ def asked_weights(model: Any) -> Cell:
     given = getattr(model(input_ids=torch.tensor([[*SECOND]]), output_attentions=True), "attentions", None)
     if given is None or not len(given) or given[0] is None:
         return Cell("nothing", "weak", "It is asked for weights, hands back none, and says nothing.")
-    return Cell("each head's")
+    return Cell("per head")
 
 
 NUMBERS = "A query that may attend to no key gives numbers."
@@ -150,7 +150,7 @@ def _as_alone(
     apart = float((rows - alone).abs().max() / alone.abs().max())
     if math.isnan(apart):
         return Cell("NaN", "broken", NUMBERS)
-    return Cell("the same") if apart < SAME else Cell(f"{otherwise} by {apart:.2g}", standing, says)
+    return Cell("the same") if apart < SAME else Cell(f"{otherwise} {apart:.2g}", standing, says)
 
 
 def _read(model: Any, ids: Any, **more: Any) -> Any:

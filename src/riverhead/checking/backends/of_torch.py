@@ -58,9 +58,7 @@ def default_batch() -> Cell:
         one, two = (module(each, each, each)[0][0] for each in (x, other))
     if (one == two).all():
         return Cell("apart")
-    return Cell(
-        "see each other", "weak", "Without batch_first=True it takes (T, B, d_model): samples stand for time."
-    )
+    return Cell("mixed", "weak", "Without batch_first=True it takes (T, B, d_model): samples stand for time.")
 
 
 def scaled_dot_product(kernel: str | None) -> Callable[..., Any]:

@@ -26,10 +26,10 @@ SHAPE = (2, 3, 129, 64)  # B, H, T, d: beyond a block of 128
 SMALL = (1, 2, 5, 4)
 LENGTHS = (1024, 2048, 4096)
 BETWEEN = 3.0  # twice the length takes twice the bytes, or four times
-MASKS: Mapping[str, Standing] = {"is added": "weak", "is ignored": "broken"}
+MASKS: Mapping[str, Standing] = {"added": "weak", "ignored": "broken"}
 MASKS_SAY = {
-    "is added": "Its numbers are added to the scores: nothing is hidden, and nothing is said.",
-    "is ignored": "What a mask hides gets the weight 0.",
+    "added": "Its numbers are added to the scores: nothing is hidden, and nothing is said.",
+    "ignored": "What a mask hides gets the weight 0.",
 }
 
 
@@ -60,7 +60,7 @@ def memory(attend: Attend, drops: bool) -> Cell:
     squared = peaks[2] - peaks[1] > BETWEEN * (peaks[1] - peaks[0])
     T, share = LENGTHS[-1], peaks[-1] / (4 * LENGTHS[-1] ** 2)
     says = f"at T = {T} it holds {share:.2g} times a T × T matrix of float32"
-    return Cell("grows with T²" if squared else "grows with T", says=says)
+    return Cell("T²" if squared else "T", says=says)
 
 
 def dropout(attend: Attend, drops: bool) -> Cell:
@@ -73,9 +73,9 @@ def dropout(attend: Attend, drops: bool) -> Cell:
     except Exception as raised:  # noqa: BLE001 - it is somebody's code
         return Cell("refused", says=described(raised))
     if np.allclose(with_dropout.numpy(), _first(attend(q, k, v)).numpy(), atol=1e-5):
-        return Cell("drops nothing")
+        return Cell("nothing")
     return Cell(
-        "drops", "weak", "It knows nothing of training: whoever calls it has to pass 0 in evaluation."
+        "weights", "weak", "It knows nothing of training: whoever calls it has to pass 0 in evaluation."
     )
 
 
@@ -98,11 +98,11 @@ def which_mask(ask: Callable[..., Any], hidden: float = False, visible: float = 
     given = np.where(keep, visible, hidden)
     mask = torch.from_numpy(given if given.dtype == bool else given.astype(np.float32))
     ways: dict[str, dict[str, NDArray[Any]]] = {
-        "hides": {"mask": keep}, "hides the other ones": {"mask": ~keep},
-        "is added": {"bias": given.astype(float)}, "is ignored": {},
+        "hides": {"mask": keep}, "hides the others": {"mask": ~keep},
+        "added": {"bias": given.astype(float)}, "ignored": {},
     }  # fmt: skip
     if hidden == -math.inf:
-        del ways["hides the other ones"]
+        del ways["hides the others"]
     cell = _which(lambda q, k, v: ask(q, k, v, mask), ways)
     return Cell(cell.text, MASKS.get(cell.text, cell.standing), MASKS_SAY.get(cell.text, cell.says))
 
@@ -117,12 +117,12 @@ def mask_and_causal(attend: Attend, drops: bool) -> Cell:
     past = np.tril(np.ones_like(keep))
     given = torch.from_numpy(~keep if drops else keep)
     ways = {
-        "both hide": {"mask": keep & past},
-        "the mask alone": {"mask": keep},
-        "causal alone": {"mask": past},
+        "both": {"mask": keep & past},
+        "the mask": {"mask": keep},
+        "causal": {"mask": past},
     }
     cell = _which(lambda q, k, v: attend(q, k, v, attn_mask=given, is_causal=True), ways)
-    if cell.text in ("both hide", "refused"):
+    if cell.text in ("both", "refused"):
         return cell
     return Cell(
         cell.text, "weak", "is_causal says that the mask is the causal one: another beside it is lost."

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from riverhead.checking.backends.auditing import Audit, Audited
+from riverhead.checking.backends.cells import NOTHING
 from riverhead.scene import Part, Scene, Table, Text
 
 __all__ = ["scene"]
 
 MARKS = {"": "", "weak": " !", "broken": " ✗"}
+ABREAST = 4  # columns of a table: as many as a page has room for
 LEVELS = {"must": MARKS["broken"], "should": MARKS["weak"], "convention": ""}
 LEGEND = (
     "✗ breaks a rule that must hold, ! one that should; — it has no such thing; refused: it raised. "
@@ -20,15 +22,11 @@ LEGEND = (
 def scene(audit: Audit) -> Scene:
     """Return the table, what its marks mean, what does not run here, and how each backend was called."""
     here = [each for each in audit.backends if each.cells]
-    names = tuple(each.backend.name for each in here)
-    body = tuple(
-        (row.title, *(f"{each.cells[i].text}{MARKS[each.cells[i].standing]}" for each in here))
-        for i, row in enumerate(audit.rows)
-    )
+    parts: list[Part] = [_table(audit, here[at : at + ABREAST]) for at in range(0, len(here), ABREAST)]
     versions = ", ".join(f"{name} {version}" for name, version in audit.versions.items())
-    parts: list[Part] = [Table(("", *names), body), Text((f"Measured with {versions}. {LEGEND}",), "note")]
+    parts.append(Text((f"Measured with {versions}. {LEGEND}",), "note"))
     if marked := tuple(_marked(audit, here)):
-        parts += [Text(("What the marks mean",), "heading"), Table(("where", "what", ""), marked)]
+        parts += [Text(("What the marks mean",), "heading"), Table(("", ""), marked)]
     called = [(each.backend.name, each.backend.says) for each in here]
     called += [
         (each.backend.name, f"not available here: {each.backend.why}")
@@ -39,7 +37,17 @@ def scene(audit: Audit) -> Scene:
     return Scene(f"What {audit.of} does", tuple(parts))
 
 
-def _marked(audit: Audit, here: list[Audited]) -> Iterator[tuple[str, str, str]]:
+def _table(audit: Audit, some: list[Audited]) -> Table:
+    """Some backends beside each other, without the rows of what none of them has."""
+    rows = [
+        (row.title, *(f"{each.cells[i].text}{MARKS[each.cells[i].standing]}" for each in some))
+        for i, row in enumerate(audit.rows)
+        if any(each.cells[i] != NOTHING for each in some)
+    ]
+    return Table(("", *(each.backend.name for each in some)), tuple(rows))
+
+
+def _marked(audit: Audit, here: list[Audited]) -> Iterator[tuple[str, str]]:
     """A row for each sentence that is said of cells, and for what the rules found beside the table."""
     said: dict[tuple[str, str], list[str]] = {}
     for i, row in enumerate(audit.rows):
@@ -54,4 +62,4 @@ def _marked(audit: Audit, here: list[Audited]) -> Iterator[tuple[str, str, str]]
             did = f"{failure.says} Here {failure.did}." if failure.did else failure.says
             said.setdefault((what, did), []).append(each.backend.name)
     for (what, says), names in said.items():
-        yield ", ".join(names), what, says
+        yield f"{', '.join(names)}: {what}", says

@@ -77,7 +77,7 @@ def conventions(studies: Iterable[Study]) -> dict[str, tuple[str, ...]]:
 
     >>> from riverhead.checking.rules.studies import STUDIES
     >>> conventions(STUDIES["attention"])["mask"]
-    ('drop', 'keep')
+    ('added', 'drop', 'keep')
     """
     found: dict[str, set[str]] = {}
     for study in studies:
