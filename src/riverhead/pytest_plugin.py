@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -74,19 +74,21 @@ def pytest_make_collect_report(
 
 
 def implementations(session: pytest.Session) -> Iterator[Implementation]:
-    """Return what is to be asked: by option, by ini file, or by the id of a test."""
+    """Return what is to be asked: what ids name, else what the option and the ini file do."""
     config, ids = session.config, session.stash.get(SELECTED, ())
     targets = [*(config.getoption("--riverhead") or ()), *config.getini(ROOM)]
-    for target in dict.fromkeys([*targets, *(each.split("::")[1] for each in ids)]):
-        yield Implementation.from_parent(session, name=target, nodeid=MINE + target, ids=ids)
+    for target in dict.fromkeys(each.split("::")[1] for each in ids) or dict.fromkeys(targets):
+        own = tuple(id for id in ids if f"{id}::".startswith(f"{MINE}{target}::"))
+        name = plain(target)
+        yield Implementation.from_parent(session, name=name, nodeid=MINE + name, target=target, ids=own)
 
 
 class Implementation(pytest.Collector):
     """Somebody's attention; it is loaded when it is collected, and runs when its first rule is asked."""
 
-    def __init__(self, *, ids: tuple[str, ...], **node: Any) -> None:
+    def __init__(self, *, target: str, ids: tuple[str, ...], **node: Any) -> None:
         super().__init__(**node)
-        self._ids = ids
+        self.target, self._ids = target, ids
         self.add_marker(ROOM)
 
     def collect(self) -> Iterator[Rule]:
@@ -95,24 +97,33 @@ class Implementation(pytest.Collector):
         from riverhead.errors import RiverheadError
 
         try:
-            found = [(rule.id, rule.says) for rule in rules_of(self._kind())]
             _ = self._given(), self.known  # what is wrong in an option is said before anything runs
+            found = {rule.id: rule.says for rule in rules_of(self._kind())}
         except (RiverheadError, OSError) as wrong:
             raise self.CollectError(plain(f"{self.name}: {wrong}")) from wrong
-        for id, says in found:
-            rule = Rule.from_parent(self, name=id, says=says)
-            if not self._ids or any(f"{rule.nodeid}::".startswith(f"{each}::") for each in self._ids):
-                yield rule
+        for id in self._chosen(found):
+            yield Rule.from_parent(self, name=id, says=found[id])
+
+    def _chosen(self, rules: Iterable[str]) -> list[str]:
+        """Which rules the ids of the command line name; without one, all."""
+        own = [id.removeprefix(MINE + self.target).removeprefix("::") for id in self._ids]
+        if not self._ids or "" in own:
+            return list(rules)
+        if strange := [id for id in own if id not in rules]:
+            raise self.CollectError(plain(f"{self.name} is asked no rule {strange[0]!r}"))
+        return [id for id in rules if id in own]
 
     def _kind(self) -> str:
-        """What it is; unless that is said it is loaded, in a process of its own, and not called."""
+        """What it is; unless that is said it is loaded and tried, in a process of its own."""
         if kind := self.config.getoption("--riverhead-kind"):
             return str(kind)
         from riverhead.checking.rules.adapting.signature import Asked
         from riverhead.checking.rules.running.isolated import Isolated
         from riverhead.checking.rules.running.target import load_target
 
-        with Isolated(lambda: load_target(self.name), Asked(arguments=self._given()["arguments"])) as subject:
+        with Isolated(
+            lambda: load_target(self.target), Asked(arguments=self._given()["arguments"])
+        ) as subject:
             return subject.kind
 
     def _given(self) -> dict[str, Any]:
@@ -131,7 +142,7 @@ class Implementation(pytest.Collector):
         from riverhead.checking.rules.reports.known import NOTHING, known
 
         path = self.config.getoption("--riverhead-known")
-        return NOTHING if path is None else known(path).of(self.name)
+        return NOTHING if path is None else known(path).of(self.target)
 
     @cached_property
     def standing(self) -> Standing | str:
@@ -141,7 +152,7 @@ class Implementation(pytest.Collector):
         from riverhead.errors import RiverheadError
 
         try:
-            report = implementation(self.name, **self._given())
+            report = implementation(self.target, **self._given())
         except RiverheadError as wrong:
             return str(wrong)
         return Standing(report, self.known, bool(self.config.getoption("--riverhead-strict")))

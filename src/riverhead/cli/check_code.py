@@ -14,7 +14,6 @@ from riverhead.errors import InputError, RiverheadError
 
 if TYPE_CHECKING:
     from riverhead.checking.rules.report import Report
-    from riverhead.checking.rules.reports.known import Known
     from riverhead.checking.rules.reports.standing import Standing
 
 __all__ = ["code"]
@@ -87,20 +86,14 @@ def code(
         return _list(out, kind)
     if target is None:
         raise click.UsageError("give what to check: module:function, file.py:function; or --rules")
-    from riverhead.checking.rules.options import arguments as read_arguments
-    from riverhead.checking.rules.options import expected
-
-    accepted, asked, given = _known(known_path), expected(expect), read_arguments(arguments)
-    report = _report(
-        target, (seconds, memory), kind=kind, arrays=arrays, seed=seed, expect=asked, arguments=given
-    )  # fmt: skip
-    return _show(out, _standing(report, accepted.of(target), strict), everything)
-
-
-def _known(path: Path | None) -> Known:
+    from riverhead.checking.rules import options
     from riverhead.checking.rules.reports.known import NOTHING, known
+    from riverhead.checking.rules.reports.standing import Standing
 
-    return NOTHING if path is None else known(path)
+    accepted = NOTHING if known_path is None else known(known_path).of(target)
+    asked = {"expect": options.expected(expect), "arguments": options.arguments(arguments)}
+    report = _report(target, (seconds, memory), kind=kind, arrays=arrays, seed=seed, **asked)
+    return _show(out, Standing(report, accepted, strict), everything)
 
 
 def _report(target: str, limits: tuple[float, float], **asked: Any) -> Report:
@@ -115,12 +108,6 @@ def _report(target: str, limits: tuple[float, float], **asked: Any) -> Report:
             return implementation(target, limits=limited, tell=tell, **asked)
     except InputError as wrong:
         raise RiverheadError(f"{target}: {wrong}") from wrong
-
-
-def _standing(report: Report, known: Known, strict: bool) -> Standing:
-    from riverhead.checking.rules.reports.standing import Standing
-
-    return Standing(report, known, strict)
 
 
 def _show(out: Output, standing: Standing, everything: bool) -> None:

@@ -142,6 +142,9 @@ def test_what_is_wrong_in_an_option_is_said_before_anything_runs(by_hand: Runs) 
     by_hand.write("k.txt", "scael\n")
     found = by_hand(*ASK, "--riverhead-known", "k.txt")
     assert found.code == 2
+    hostile = by_hand("--riverhead", "a\x1b[2J:b", "--riverhead-kind", "door").out
+    assert "a␛[2J:b: the kind is one of attention" in hostile
+    assert "\x1b" not in hostile
     assert "mine:attention: k.txt:1: there is no rule 'scael'; did you mean scale" in found.out
     assert by_hand.asked == []
 
@@ -151,9 +154,11 @@ def test_tests_are_chosen_by_name_and_by_id_and_stand_beside_others(by_hand: Run
     found = by_hand(*ASK, "-k", "roles", "-v")
     assert found.counts == {"passed": 2, "deselected": N}
     assert found.outcomes == {"roles": "PASSED"}
-    by_id = by_hand("riverhead::mine:attention::roles", "test_mine.py", "--riverhead-kind", "attention", "-v")
-    assert by_id.counts == {"passed": 3}
-    assert by_id.outcomes == {"roles": "PASSED"}
+    id, kind = "riverhead::mine:attention::", ("--riverhead-kind", "attention")
+    by_id = by_hand(f"{id}roles", f"{id}scale", "test_mine.py", "--riverhead", "other:f", *kind, "-v")
+    assert by_id.counts == {"passed": 3, "failed": 1}
+    assert by_id.outcomes == {"scale": "FAILED", "roles": "PASSED"}
+    assert "mine:attention is asked no rule 'scael'" in by_hand(f"{id}roles", f"{id}scael", *kind).out
 
 
 def test_collecting_runs_nothing_and_an_ini_file_may_ask(runs: Runs) -> None:

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from riverhead.checking.rules.report import Failure, Report
+from riverhead.checking.rules.reports.listing import rules_of
 from riverhead.checking.rules.rule import Rule, rules
 from riverhead.errors import InputError
 
@@ -51,12 +52,13 @@ class Known:
         """Return the lines that accept nothing that fails now.
 
         A rule that could not be judged because another one is broken may fail still: its line is not stale.
+        Nor is one about a rule of another kind: a file may be about several functions.
         """
-        unknown = {each.rule for each in report.not_judged}
+        asked = {rule.id for rule in rules_of(report.kind)} - {each.rule for each in report.not_judged}
         return tuple(
             each
             for each in self.lines
-            if each.rule not in unknown and not any(each.takes(failure) for failure in report.failed)
+            if each.rule in asked and not any(each.takes(failure) for failure in report.failed)
         )
 
     def says(self, stale: Accepted, report: Report) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from riverhead.checking.rules import conventions
 from riverhead.checking.rules.rule import Choice, Rule, rules
 from riverhead.checking.rules.studies import STUDIES
+from riverhead.errors import InputError
 from riverhead.scene import Part, Scene, Table, Text
 
 __all__ = ["listed", "listing", "rules_of"]
@@ -16,11 +17,13 @@ LEVELS = {"must": "Must hold", "should": "Should hold", "convention": "Agreed up
 
 
 def rules_of(kind: str) -> tuple[Rule, ...]:
-    """Return what a kind of implementation is asked, in order.
+    """Return what a kind of implementation is asked, in order; `InputError` where there is no such kind.
 
     >>> [rule.id for rule in rules_of("attention")][:2]
     ['definition', 'scale']
     """
+    if kind not in STUDIES:
+        raise InputError(f"the kind is one of {', '.join(STUDIES)}; {kind!r} was given")
     studies = {study.name for study in STUDIES[kind]}
     return tuple(rule for rule in rules().values() if rule.cases in studies)
 
