@@ -34,6 +34,11 @@ def by_position_alone(q, k, v, /):
     return attend(q, k, v)[0]
 
 
+def optional_between(q, k, v, flag=7, mask=None, /):
+    assert flag == 7
+    return attend(q, k, v, mask)[0]
+
+
 def swapped(v, k, q):
     return attend(q, k, v)[0]
 
@@ -82,8 +87,9 @@ def deterministic(q, k, v, dropout_rate=0.3, deterministic=False):
 
 @pytest.mark.parametrize(
     "f",
-    [upper, words, states, by_name_alone, by_position_alone, swapped, masked_first, strangers, half_known,
-     told_width, told_scale, told_mode, starred, no_mask_but_none, dropping, deterministic],
+    [upper, words, states, by_name_alone, by_position_alone, optional_between, swapped, masked_first,
+     strangers, half_known, told_width, told_scale, told_mode, starred, no_mask_but_none, dropping,
+     deterministic],
 )  # fmt: skip
 def test_a_function_is_called_by_the_names_of_its_parameters(f):
     adapter = works(f)
@@ -183,6 +189,23 @@ def test_what_is_unknown_and_must_be_given_is_named_and_can_be_given():
     same(run(tempered, Call(arrays), arguments={"temperature": 4.0}), loops(**arrays, scale=0.25))
     with pytest.raises(InputError, match="takes no argument 'temp'; it takes q, k, v, temperature"):
         adapt(tempered, Asked(arguments={"temp": 4.0}))
+
+
+def test_positions_before_one_that_is_given_keep_their_defaults():
+    arrays, mask = drawn(2), speckles(T_Q, T_K)
+    same(run(optional_between, Call({**arrays, "mask": mask})), loops(**arrays, seen=mask))
+
+
+def test_what_has_a_name_and_does_not_work_is_said():
+    def f(q, k, v, mask=None, window=None, scale=1.0):
+        if window is not None:
+            raise NotImplementedError("windows are to come")
+        return attend(q, k, v, mask, scale / math.sqrt(q.shape[-1]))[0]
+
+    notes = adapt(f, Asked(arguments={"scale": 2.0})).notes
+    assert "every call with scale=2.0" in notes
+    assert "window is not asked for: NotImplementedError: windows are to come" in notes
+    assert not any(note.startswith("mask") for note in notes)
 
 
 def test_an_argument_that_is_given_for_every_call_is_no_longer_an_option():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ __all__ = ["attention_adapter"]
 
 MASK_ROLES = ("mask", "key_mask", "bias")
 NUMBERS: Mapping[str, Any] = {"causal": True, "scale": 0.3, "softcap": 1.5}
+TRIED = (*NUMBERS, "window", "sinks", "weights")
 
 
 def attention_adapter(thing: Any, name: str, roles: Roles, asked: Asked) -> AttentionAdapter:
@@ -70,7 +71,7 @@ def _adapter(name: str, probe: Probe, works: list[Works]) -> AttentionAdapter:
     offers = {"inputs", *probe.way.kind.hows, *_fitting(works, layouts)}
     offers |= {role for role in MASK_ROLES if all(shapes[role, w.layout] for w in works)}
     offers |= _options(probe, richest) | _more(probe, richest) | _weights(probe, works)
-    return AttentionAdapter(name, probe.way, frozenset(offers), _notes(probe.way))
+    return AttentionAdapter(name, probe.way, frozenset(offers), tuple(_notes(probe, offers)))
 
 
 def _known(way: Way, works: list[Works]) -> Way:
@@ -80,19 +81,23 @@ def _known(way: Way, works: list[Works]) -> Way:
     return replace(way, readings=readings, masks=masks, forms=works[-1].way.forms)
 
 
-def _notes(way: Way) -> tuple[str, ...]:
+def _notes(probe: Probe, offers: Set[str]) -> Iterator[str]:
+    """How the function is called, and why what it has a parameter for is not asked."""
+    way = probe.way
     laid = (f"({', '.join(layout.split())})" for layout in dict.fromkeys(way.layouts.values()))
-    forced = way.forms.get("mask")
-    return (
-        f"{way.kind.words} of {way.dtype}",
-        way.roles.words,
-        f"layout {', '.join(laid)}",
-        *(
-            [f"a mask must be given: where none is asked for, one that is {forced} everywhere"]
-            if forced
-            else []
-        ),
-    )
+    yield f"{way.kind.words} of {way.dtype}"
+    yield way.roles.words
+    yield f"layout {', '.join(laid)}"
+    if way.roles.fixed:
+        fixed = (f"{name}={value!r:.40}" for name, value in way.roles.fixed.items())
+        yield f"every call with {', '.join(fixed)}"
+    if forced := way.forms.get("mask"):
+        yield f"a mask must be given: where none is asked for, one that is {forced} everywhere"
+    for role in (*MASK_ROLES, *TRIED):
+        if role in way.roles and role not in offers:
+            whys = [why for what, why in probe.raised.items() if what.split(" ")[0] == role]
+            if whys:
+                yield f"{way.roles.by_role[role].name} is not asked for: {whys[0]}"
 
 
 def _by_rank(works: list[Works]) -> dict[int, str]:
