@@ -188,6 +188,27 @@ def test_methods_alone_are_taken_for_numpy():
     assert works(bare).notes[0] == "NumPy arrays of float64"
 
 
+def through_helper(q, k, v):
+    return of_anything(q, k, v)
+
+
+def of_anything(q, k, v):
+    return attend(*(np.asarray(x) for x in (q, k, v)))[0]
+
+
+def imports_inside(q, k, v):
+    import numpy
+
+    q, k, v = (numpy.asarray(x) for x in (q, k, v))
+    e = numpy.exp(q @ k.swapaxes(-1, -2) / q.shape[-1] ** 0.5)
+    return e / e.sum(-1, keepdims=True) @ v
+
+
+@pytest.mark.parametrize("f", [through_helper, imports_inside])
+def test_what_takes_lists_too_but_works_with_numpy_gets_arrays(f):
+    assert works(f).notes[0] == "NumPy arrays of float64"
+
+
 def test_the_kind_of_arrays_may_be_asked_for():
     assert adapt(pure, Asked(arrays="list")).notes[0].startswith("lists")
     with pytest.raises(
