@@ -290,6 +290,44 @@ def test_what_is_wrong_is_named(name, rule, mistake):
 
 
 @pytest.mark.oracle
+def test_a_dropout_that_was_tried_is_taken_back():
+    adapter = heads_adapter(styles().Dropping, Asked())
+    call = Call({"x": np.ones((2, 5, 24))})
+    adapter.run(Call(call.arrays, {"dropout": 0.5, "modes": ["train", "eval"]}))
+    assert np.array_equal(adapter.run(call).out, adapter.run(call).out)
+
+
+@pytest.mark.oracle
+def test_an_input_that_is_changed_is_no_dropout():
+    class Doubling(styles().Configured):
+        def forward(self, x):
+            y = super().forward(x)
+            x.mul_(2)
+            return y
+
+    assert found(asked(Doubling)) == {("inputs-unchanged", "inputs-changed")}
+
+
+@pytest.mark.oracle
+def test_heads_averaged_before_a_narrow_last_matrix_are_named():
+    from torch import nn
+    from torch.nn.functional import scaled_dot_product_attention
+
+    class Narrow(styles().ValuesFirst):
+        def __init__(self, embed_size, heads):
+            super().__init__(embed_size, heads)
+            self.fc_out = nn.Linear(self.head_dim, embed_size)
+
+        def forward(self, x):
+            B, T, _ = x.shape
+            matrices = (self.queries, self.keys, self.values)
+            q, k, v = (W(x).view(B, T, self.heads, -1).transpose(1, 2) for W in matrices)
+            return self.fc_out(scaled_dot_product_attention(q, k, v).mean(1))
+
+    assert found(asked(Narrow)) == {("heads-merged", "heads-averaged")}
+
+
+@pytest.mark.oracle
 def test_what_may_be_agreed_upon_is_said():
     s = styles()
     assert ("packing", "head-by-head") in agreed(asked(s.HeadByHead))

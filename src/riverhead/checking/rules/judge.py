@@ -54,7 +54,8 @@ def agree(
     try:
         done = follow(call, choices, steps)
     except ValueError:  # axes that do not fit: whoever goes this way gets an error here, or another shape
-        return bool(outcome.error) or outcome.out.shape != (_right_shape(call, steps) or outcome.out.shape)
+        right = _shape(call, (), steps)
+        return bool(outcome.error) or (right is not None and outcome.out.shape != right)
     right = np.asarray(done.out)
     if outcome.trouble or right.shape != outcome.out.shape:
         return False
@@ -80,12 +81,12 @@ def dtype_of(outcome: Outcome, given: str = "float64") -> Any:
     return max(dtypes, key=lambda dtype: float(np.finfo(dtype).eps))
 
 
-def _right_shape(call: Call, steps: Mapping[str, Change]) -> tuple[int, ...]:
-    """The shape of a right output; () where the arrays of a call fit no right way."""
+def _shape(call: Call, choices: Sequence[Choice], steps: Mapping[str, Change]) -> tuple[int, ...] | None:
+    """The shape of what some ways give; None where the arrays of a call do not fit them."""
     try:
-        return np.shape(follow(call, (), steps).out)
+        return np.shape(follow(call, choices, steps).out)
     except ValueError:
-        return ()
+        return None
 
 
 def explain(
@@ -98,7 +99,10 @@ def explain(
     if all(outcome.trouble for _, outcome in observed):
         return None  # an error alone explains nothing
     for some in _sets(known, ways):
-        if all(agree(call, outcome, (*known, *some), steps) for call, outcome in observed):
+        done = (*known, *some)
+        if all(agree(call, outcome, done, steps) for call, outcome in observed) and any(
+            _shape(call, done, steps) is not None for call, _ in observed  # no number was compared otherwise
+        ):
             return some
     return None
 

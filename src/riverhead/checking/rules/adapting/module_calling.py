@@ -80,9 +80,9 @@ class HeadsAdapter:
         facts = facts_of(way)
         if "x" not in call.arrays:
             return Outcome(way.parameters.read(), facts)
-        values = hand_over(way, call)
         if "modes" in call.options:
-            return in_modes(way, call, values, facts)
+            return in_modes(way, call, facts)
+        values = hand_over(way, call)
         if "gradient" in call.want:
             return with_gradient(way, call, values, facts)
         result = invoke(way, values)
@@ -241,7 +241,7 @@ def with_gradient(way: Way, call: Call, values: dict[str, Any], facts: dict[str,
     return Outcome({"out": laid(way, call, as_array(out)), **found}, {**facts, "dtype": dtype_of(out)})
 
 
-def in_modes(way: Way, call: Call, values: dict[str, Any], facts: dict[str, Any]) -> Outcome:
+def in_modes(way: Way, call: Call, facts: dict[str, Any]) -> Outcome:
     """Return out_0, out_1, …: what the module gives in each of the modes "train" and "eval", in turn."""
     held = droppers(way.thing)
     before = [(owner, name, getattr(owner, name)) for owner, name in held]
@@ -251,7 +251,7 @@ def in_modes(way: Way, call: Call, values: dict[str, Any], facts: dict[str, Any]
         found = {}
         for i, name in enumerate(call.options["modes"]):
             mode(way, training=name == "train")
-            found[f"out_{i}"] = laid(way, call, as_array(output(way, call, invoke(way, values))))
+            found[f"out_{i}"] = laid(way, call, as_array(output(way, call, invoke(way, hand_over(way, call)))))
     finally:
         for owner, name, value in before:
             setattr(owner, name, value)
