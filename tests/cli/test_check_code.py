@@ -12,8 +12,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 import click
+import numpy as np
 import pytest
 
+from riverhead.checking.rules import implementation
 from riverhead.checking.rules.report import Agreed, Failure, NotOffered, Report
 from riverhead.checking.rules.running.limits import Limits
 from riverhead.checking.rules.studies import STUDIES
@@ -241,6 +243,18 @@ def test_a_wrong_function_gets_its_mistakes_in_one_command(
     exec(compile(script, "script", "exec"), scope)
     said = capsys.readouterr().out.splitlines()
     assert said == [f"out[0, 0] is {failed[0]['found']}", f"right is {failed[0]['right']}"]
+
+
+def test_nothing_is_agreed_about_an_empty_row_that_gives_nan() -> None:
+    def attention(q: Any, k: Any, v: Any, mask: Any = None) -> Any:
+        scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+        scores = scores if mask is None else np.where(mask, scores, -np.inf)
+        exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return exps / exps.sum(axis=-1, keepdims=True) @ v
+
+    report = implementation(attention, isolated=False)
+    assert report.mistakes[:1] == ("empty-row-nan",)
+    assert not [agreed for agreed in report.conventions if agreed.aspect == "empty-row"]
 
 
 def test_the_wrong_function_stands_in_the_docs_as_it_is() -> None:

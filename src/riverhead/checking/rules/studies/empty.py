@@ -79,7 +79,7 @@ def judge(trial: Trial, study: Study, observed: Observed) -> None:
     ((call, outcome),) = observed
     if not outcome.trouble and np.isnan(outcome.out).any():  # whatever is known already gives NaN, too
         trial.known = [way for way in trial.known if not np.isnan(follow(call, [way], trial.steps).out).any()]
-    by_value(trial, study, observed)
+    by_value(trial, replace(study, usual=()), observed)
     known = any(agreed.aspect == ASPECT for agreed in trial.conventions)
     if trial.broke(study.name) or known or outcome.out[_rows(trial, call)].any():
         return
