@@ -465,6 +465,17 @@ class Shaped:
         return Outcome(self.arrays, self.facts)
 
 
+@pytest.mark.parametrize("H", range(1, 9))
+def test_no_axis_of_a_trial_is_as_long_as_the_module_has_heads(H):
+    """A mask of (T, T) fits (B, H, T, T) in more ways than one where T is H."""
+    trial = Trial(Shaped(H, 1, 4), Draw())
+    calls(trial)
+    s = trial.draw.sizes
+    assert len({s.B, s.T_q, s.T_k, H, 1}) == (4 if H == 1 else 5)
+    assert s.T_q < s.T_k
+    assert (s.H, s.G, s.d_k) == (H, 1, 4)
+
+
 SAME_HERE = {  # of self-attention; in cross-attention the axes of the first do not fit
     frozenset({"scores-transposed", "projections-swapped"}),
     frozenset({"scores-transposed", "packed-kqv"}),

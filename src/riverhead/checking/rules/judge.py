@@ -54,8 +54,8 @@ def agree(
     try:
         done = follow(call, choices, steps)
     except ValueError:  # axes that do not fit: whoever goes this way gets an error here, or another shape
-        right = _shape(call, (), steps)
-        return bool(outcome.error) or (right is not None and outcome.out.shape != right)
+        shape = _shape(call, (), steps)
+        return bool(outcome.error) or (shape is not None and outcome.out.shape != shape)
     right = np.asarray(done.out)
     if outcome.trouble or right.shape != outcome.out.shape:
         return False
@@ -84,7 +84,7 @@ def dtype_of(outcome: Outcome, given: str = "float64") -> Any:
 def _shape(call: Call, choices: Sequence[Choice], steps: Mapping[str, Change]) -> tuple[int, ...] | None:
     """The shape of what some ways give; None where the arrays of a call do not fit them."""
     try:
-        return np.shape(follow(call, choices, steps).out)
+        return tuple(np.shape(follow(call, choices, steps).out))
     except ValueError:
         return None
 
