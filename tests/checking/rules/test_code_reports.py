@@ -509,6 +509,15 @@ def test_a_script_finds_the_function_and_prints_both_numbers(tmp_path: Path, fil
     assert ran(script, tmp_path) == ["out[0, 0] is 2.0", "right is 0.2744"]
 
 
+def test_a_script_of_a_file_in_a_package_finds_what_stands_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "pack").mkdir()
+    for name, source in (("__init__", ""), ("two", "TWO = 2\n"), ("mine", f"from .two import TWO\n{CODE}")):
+        (tmp_path / "pack" / f"{name}.py").write_text(source, "utf-8")
+    failure = replace(SCALE, script="out = f([[1.0]])", cell=(0, 0))
+    script = reproduce(replace(REPORT, target=str(tmp_path / "pack" / "mine.py:f")), failure)
+    assert ran(script, tmp_path) == ["out[0, 0] is 2.0", "right is 0.2744"]
+
+
 def test_a_script_holds_what_is_no_number_of_pythons(tmp_path: Path) -> None:
     script = "q = np.array([[nan, -inf]])\nout = f(q)"
     failure = replace(SCALE, script=script, cell=(0, 1), found=math.inf, right=math.nan, beside=("a", "b"))
