@@ -212,7 +212,7 @@ def test_what_takes_lists_too_but_works_with_numpy_gets_arrays(f):
 def test_the_kind_of_arrays_may_be_asked_for():
     assert adapt(pure, Asked(arrays="list")).notes[0].startswith("lists")
     with pytest.raises(
-        InputError, match=r"could not be called with q, k, v:\n  lists of numbers: AttributeError"
+        InputError, match=r"could not be called with q, k, v as lists of numbers: AttributeError"
     ):
         adapt(with_t, Asked(arrays="list"))
     with pytest.raises(InputError, match=r"arrays are numpy, torch, list; 'jax' was asked for"):

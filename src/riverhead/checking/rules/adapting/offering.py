@@ -36,6 +36,9 @@ def attention_adapter(thing: Any, name: str, roles: Roles, asked: Asked) -> Atte
         if works := layouts_of(probe):
             return _adapter(name, probe, works)
         gave.setdefault(way.kind.words, _nearest(probe.raised))
+    if len(set(gave.values())) == 1:
+        as_any, why = " or ".join(gave), next(iter(gave.values()))
+        raise InputError(f"{name} could not be called with q, k, v as {as_any}: {why}")
     lines = "".join(f"\n  {words}: {why}" for words, why in gave.items())
     raise InputError(f"{name} could not be called with q, k, v:{lines}")
 
