@@ -91,7 +91,7 @@ def leading(trial: Trial, H: int | None = None) -> tuple[int, ...]:
 
 
 def speckled(trial: Trial, name: str, rows: int, columns: int, *, oneself: bool = False) -> Bools:
-    """Draw a mask that lets each row see something but not everything, each column be seen, and has a turn.
+    """Draw a mask of which each row shows something and hides something: in general, so that ways are apart.
 
     ``oneself``: each query may attend to itself, without which a causal one could be left with nothing.
     """
@@ -100,7 +100,7 @@ def speckled(trial: Trial, name: str, rows: int, columns: int, *, oneself: bool 
     def drawn() -> Iterator[Bools]:
         return ((trial.draw.numbers(f"{name} {n}", rows, columns) > 0) | always for n in range(TRIES))
 
-    found = (mask for test in (_told_from_its_turn, _some_but_not_all) for mask in drawn() if test(mask))
+    found = (mask for test in (_in_general, _some_but_not_all) for mask in drawn() if test(mask))
     return next(found, np.ones((rows, columns), bool))
 
 
@@ -108,8 +108,11 @@ def _some_but_not_all(mask: Bools) -> bool:
     return bool(mask.any(-1).all() and not mask.all(-1).any())
 
 
-def _told_from_its_turn(mask: Bools) -> bool:
-    return bool(_some_but_not_all(mask) and mask.any(0).all() and not np.array_equal(mask, mask.T))
+def _in_general(mask: Bools) -> bool:
+    """Each column is seen, the mask is not its turn, and some row shows several keys, some hides several."""
+    several = mask.sum(-1).max() > 1 and (~mask).sum(-1).max() > 1
+    turned = np.array_equal(mask, mask.T)
+    return bool(_some_but_not_all(mask) and mask.any(0).all() and several and not turned)
 
 
 def lost(trial: Trial, study: Study) -> bool:

@@ -95,9 +95,10 @@ END = Agreed("causal", "end", f"{FEWER}the last query stands at the last key")
 
 
 def masked_calls(trial: Trial) -> Sequence[Call]:
-    """A mask beside causal that hides some of the past, and leaves each query itself."""
+    """A mask that hides some of the past, and shows some of it and of the future, and each query itself."""
     s = trial.draw.sizes
     mask = speckled(trial, "mask", s.T_k, s.T_k, oneself=True)
+    mask[-1, -2], mask[0, -1], mask[-1, 0] = False, True, True
     return [Call({**trial.qkv(), "mask": mask}, {"causal": True, **form_of(trial, "mask")})]
 
 

@@ -45,8 +45,8 @@ def one_calls(trial: Trial) -> Sequence[Call]:
 
 
 def window_mask_calls(trial: Trial) -> Sequence[Call]:
-    """A window and a mask that leaves each query itself."""
-    options = {"window": WINDOWS[-1], **option(trial), **form_of(trial, "mask")}
+    """A narrow window, and a mask that hides some of it and shows some of what lies outside."""
+    options = {"window": WINDOWS[0], **option(trial), **form_of(trial, "mask")}
     return [replace(call, options=options) for call in masked_calls(trial)]
 
 
