@@ -248,6 +248,14 @@ def test_a_dropout_is_offered_where_there_is_a_mode_of_evaluation():
         met.append(dropout_p)
         return attend(q, k, v)[0]
 
+    def reversed_(q, k, v, dropout=0.0, deterministic=True):
+        met.append((dropout, deterministic))
+        return attend(q, k, v)[0]
+
+    run(reversed_, Call(drawn(2), {"dropout": 0.5}))
+    assert met[-1] == (0.5, True)
+    run(reversed_, Call(drawn(2), {"dropout": 0.5, "training": True}))
+    assert met[-1] == (0.5, False)
     assert "dropout" in adapt(both).offers
     assert "dropout" not in adapt(rate_alone).offers
     run(both, Call(drawn(2), {"dropout": 0.5}))

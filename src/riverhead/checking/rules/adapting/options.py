@@ -13,7 +13,7 @@ from riverhead.checking.rules.call import Call
 __all__ = ["stated"]
 
 ASKED = ("causal", "scale", "softcap", "training")  # handed over as they are
-TOLD = ("n_heads", "n_kv_heads", "repeats")  # whoever has such a parameter is always told
+TOLD = ("n_heads", "n_kv_heads", "repeats", "grouped")  # whoever has such a parameter is always told
 
 
 def stated(roles: Roles, forms: Mapping[str, str], call: Call, sizes: Mapping[str, int]) -> dict[str, Any]:
@@ -46,8 +46,6 @@ def _needed(roles: Roles, role: str, off: Mapping[str, Any], value: Any) -> bool
     default = roles.default(role)
     if default is roles.by_role[role].empty or role in TOLD:
         return True
-    if role == "grouped":
-        return bool(value)
     return role in off and default is not None and default != value
 
 
