@@ -11,12 +11,8 @@ __all__ = ["LIBRARIES", "accepted", "wrong"]
 LIBRARIES = ("numpy", "torch")
 
 WRONG = (
-    "wrong_{}",
-    "wrong_{}_masks",
-    "wrong_{}_given",
-    "wrong_modules_{}",
-    "wrong_rope_{}",
-    "wrong_parts_{}",
+    *("wrong_{}", "wrong_{}_masks", "wrong_{}_given", "wrong_{}_conduct"),
+    *("wrong_modules_{}", "wrong_rope_{}", "wrong_parts_{}", "wrong_caches_{}"),
 )
 ACCEPTED = {"numpy": ("accepted",), "torch": ("accepted_torch", "accepted_modules")}
 

@@ -204,3 +204,29 @@ class KVTiled(GroupedAttention):
     def repeat(self, x):
         times = self.n_heads // self.n_kv_heads
         return np.concatenate([x] * times, axis=-3)
+
+
+# What some modules take besides
+
+
+class CrossAttention(MultiHeadAttention):
+    """Right: queries of x, keys and values of the context."""
+
+    def project(self, x, context):
+        return x @ self.W_q, context @ self.W_k, context @ self.W_v
+
+    def __call__(self, x, context=None, mask=None):
+        q, k, v = (self.split(each) for each in self.project(x, x if context is None else context))
+        return self.merge(self.attend(q, k, v, mask)) @ self.W_o
+
+
+@WRONG.of("context-ignored", kind="heads")
+class ContextIgnored(CrossAttention):
+    def project(self, x, context):
+        return x @ self.W_q, x @ self.W_k, x @ self.W_v
+
+
+@WRONG.of("context-asks", kind="heads")
+class ContextAsks(CrossAttention):
+    def project(self, x, context):
+        return context @ self.W_q, x @ self.W_k, x @ self.W_v

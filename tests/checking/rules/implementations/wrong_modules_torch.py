@@ -212,3 +212,49 @@ class GroupedAttention(MultiHeadAttention):
 class KVTiled(GroupedAttention):
     def repeat(self, x):
         return x.repeat(1, self.n_heads // self.n_kv_heads, 1, 1)
+
+
+# What some modules take besides
+
+
+class CrossAttention(MultiHeadAttention):
+    """Right: queries of x, keys and values of the context."""
+
+    def project(self, x, context):
+        return self.q_proj(x), self.k_proj(context), self.v_proj(context)
+
+    def forward(self, x, context=None, mask=None):
+        q, k, v = (self.split(each) for each in self.project(x, x if context is None else context))
+        return self.out_proj(self.merge(self.attend(q, k, v, mask)))
+
+
+@WRONG.of("context-ignored", kind="heads")
+class ContextIgnored(CrossAttention):
+    def project(self, x, context):
+        return super().project(x, x)
+
+
+@WRONG.of("context-asks", kind="heads")
+class ContextAsks(CrossAttention):
+    def project(self, x, context):
+        return super().project(context, x)
+
+
+@WRONG.of("no-gradient", kind="heads")
+class NoGradient(MultiHeadAttention):
+    def project(self, x):
+        with torch.no_grad():
+            k = self.k_proj(x)
+        return self.q_proj(x), k, self.v_proj(x)
+
+
+@WRONG.of("dropout-off-for-good", kind="heads")
+class DropoutOffForGood(MultiHeadAttention):
+    def __init__(self, d_model: int, n_heads: int, dropout: float = 0.1) -> None:
+        super().__init__(d_model, n_heads)
+        self.dropout = dropout
+
+    def merge(self, out):
+        if not self.training:
+            self.dropout = 0.0
+        return super().merge(F.dropout(out, self.dropout))

@@ -1,4 +1,4 @@
-"""What serves attention, in NumPy, with one mistake each: ALiBi, caches, places of tokens, partial results."""
+"""What serves attention, with one mistake each: ALiBi, places of tokens, partial results. In NumPy."""
 
 from __future__ import annotations
 
@@ -76,102 +76,10 @@ def alibi_distance_from_start(n_heads, seq_len):
     return np.broadcast_to(bias, (n_heads, seq_len, seq_len))
 
 
-# A cache of keys and values
-
-
-class Cache:
-    """Right: grows by what comes, hands back all."""
-
-    def __init__(self):
-        self.k = self.v = None
-
-    def update(self, k, v):
-        if self.k is None:
-            self.k, self.v = k, v
-        else:
-            self.k, self.v = self.join(k, v)
-        return self.k, self.v
-
-    def join(self, k, v):
-        return np.concatenate([self.k, k], axis=-2), np.concatenate([self.v, v], axis=-2)
-
-
-@WRONG.of("cache-not-appended", kind="cache")
-class CacheNotAppended(Cache):
-    def join(self, k, v):
-        return k, v
-
-
-@WRONG.of("cache-frozen", kind="cache")
-class CacheFrozen(Cache):
-    def join(self, k, v):
-        return self.k, self.v
-
-
-@WRONG.of("cache-appends-twice-later", kind="cache")
-class CacheAppendsTwiceLater(Cache):
-    def join(self, k, v):
-        return np.concatenate([self.k, k, k], axis=-2), np.concatenate([self.v, v, v], axis=-2)
-
-
-@WRONG.of("cache-prepends", kind="cache")
-class CachePrepends(Cache):
-    def join(self, k, v):
-        return np.concatenate([k, self.k], axis=-2), np.concatenate([v, self.v], axis=-2)
-
-
-@WRONG.of("cache-drops-oldest", kind="cache")
-class CacheDropsOldest(Cache):
-    def join(self, k, v):
-        room = self.k.shape[-2]
-        k, v = super().join(k, v)
-        return k[..., -room:, :], v[..., -room:, :]
-
-
-@WRONG.of("cache-overwrites-first", kind="cache")
-class CacheOverwritesFirst(Cache):
-    def join(self, k, v):
-        return (
-            np.concatenate([k, self.k[..., k.shape[-2] :, :]], axis=-2),
-            np.concatenate([v, self.v[..., v.shape[-2] :, :]], axis=-2),
-        )
-
-
-@WRONG.of("cache-overwrites-last", kind="cache")
-class CacheOverwritesLast(Cache):
-    def join(self, k, v):
-        return (
-            np.concatenate([self.k[..., :-1, :], k], axis=-2),
-            np.concatenate([self.v[..., :-1, :], v], axis=-2),
-        )
-
-
-@WRONG.of("cache-hole-each", kind="cache")
-class CacheHoleEach(Cache):
-    def join(self, k, v):
-        gap_k, gap_v = np.zeros_like(k[..., :1, :]), np.zeros_like(v[..., :1, :])
-        return (
-            np.concatenate([self.k, gap_k, k], axis=-2),
-            np.concatenate([self.v, gap_v, v], axis=-2),
-        )
-
-
-@WRONG.of("cache-keys-only", kind="cache")
-class CacheKeysOnly(Cache):
-    def join(self, k, v):
-        return super().join(k, np.zeros_like(v))
-
-
-@WRONG.of("cache-values-only", kind="cache")
-class CacheValuesOnly(Cache):
-    def join(self, k, v):
-        return super().join(np.zeros_like(k), v)
-
-
-@WRONG.of("cache-concat-wrong-axis", kind="cache")
-class CacheConcatWrongAxis(Cache):
-    def join(self, k, v):
-        return np.concatenate([self.k, k], axis=-1), np.concatenate([self.v, v], axis=-1)
+@WRONG.of("alibi-from-start", kind="alibi", expect={"alibi-align": "end"})
+def alibi_from_start(n_heads, T_q, T_k):
+    distance = np.abs(np.arange(T_q)[:, None] - np.arange(T_k))
+    return -slopes(n_heads)[:, None, None] * distance
 
 
 # Places of tokens in padded rows

@@ -1,4 +1,4 @@
-"""What serves attention, in torch, with one mistake each: ALiBi, caches, places of tokens, partial results."""
+"""What serves attention, with one mistake each: ALiBi, places of tokens, partial results. In torch."""
 
 from __future__ import annotations
 
@@ -78,102 +78,10 @@ def alibi_distance_from_start(n_heads, seq_len):
     return bias.expand(n_heads, seq_len, seq_len)
 
 
-# A cache of keys and values
-
-
-class Cache:
-    """Right: grows by what comes, hands back all."""
-
-    def __init__(self):
-        self.k = self.v = None
-
-    def update(self, k, v):
-        if self.k is None:
-            self.k, self.v = k, v
-        else:
-            self.k, self.v = self.join(k, v)
-        return self.k, self.v
-
-    def join(self, k, v):
-        return torch.cat([self.k, k], dim=-2), torch.cat([self.v, v], dim=-2)
-
-
-@WRONG.of("cache-not-appended", kind="cache")
-class CacheNotAppended(Cache):
-    def join(self, k, v):
-        return k, v
-
-
-@WRONG.of("cache-frozen", kind="cache")
-class CacheFrozen(Cache):
-    def join(self, k, v):
-        return self.k, self.v
-
-
-@WRONG.of("cache-appends-twice-later", kind="cache")
-class CacheAppendsTwiceLater(Cache):
-    def join(self, k, v):
-        return torch.cat([self.k, k, k], dim=-2), torch.cat([self.v, v, v], dim=-2)
-
-
-@WRONG.of("cache-prepends", kind="cache")
-class CachePrepends(Cache):
-    def join(self, k, v):
-        return torch.cat([k, self.k], dim=-2), torch.cat([v, self.v], dim=-2)
-
-
-@WRONG.of("cache-drops-oldest", kind="cache")
-class CacheDropsOldest(Cache):
-    def join(self, k, v):
-        room = self.k.size(-2)
-        k, v = super().join(k, v)
-        return k[..., -room:, :], v[..., -room:, :]
-
-
-@WRONG.of("cache-overwrites-first", kind="cache")
-class CacheOverwritesFirst(Cache):
-    def join(self, k, v):
-        return (
-            torch.cat([k, self.k[..., k.size(-2) :, :]], dim=-2),
-            torch.cat([v, self.v[..., v.size(-2) :, :]], dim=-2),
-        )
-
-
-@WRONG.of("cache-overwrites-last", kind="cache")
-class CacheOverwritesLast(Cache):
-    def join(self, k, v):
-        return (
-            torch.cat([self.k[..., :-1, :], k], dim=-2),
-            torch.cat([self.v[..., :-1, :], v], dim=-2),
-        )
-
-
-@WRONG.of("cache-hole-each", kind="cache")
-class CacheHoleEach(Cache):
-    def join(self, k, v):
-        gap_k, gap_v = torch.zeros_like(k[..., :1, :]), torch.zeros_like(v[..., :1, :])
-        return (
-            torch.cat([self.k, gap_k, k], dim=-2),
-            torch.cat([self.v, gap_v, v], dim=-2),
-        )
-
-
-@WRONG.of("cache-keys-only", kind="cache")
-class CacheKeysOnly(Cache):
-    def join(self, k, v):
-        return super().join(k, torch.zeros_like(v))
-
-
-@WRONG.of("cache-values-only", kind="cache")
-class CacheValuesOnly(Cache):
-    def join(self, k, v):
-        return super().join(torch.zeros_like(k), v)
-
-
-@WRONG.of("cache-concat-wrong-axis", kind="cache")
-class CacheConcatWrongAxis(Cache):
-    def join(self, k, v):
-        return torch.cat([self.k, k], dim=-1), torch.cat([self.v, v], dim=-1)
+@WRONG.of("alibi-from-start", kind="alibi", expect={"alibi-align": "end"})
+def alibi_from_start(n_heads, T_q, T_k):
+    distance = (torch.arange(T_q)[:, None] - torch.arange(T_k)).abs()
+    return -slopes(n_heads)[:, None, None] * distance
 
 
 # Places of tokens in padded rows

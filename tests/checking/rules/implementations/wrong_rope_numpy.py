@@ -145,3 +145,23 @@ def rope_ignores_offset(x, offset=0):
 def rope_ignores_positions(x, positions):
     first = np.asarray(positions)[0]
     return turned(x, angles(first + np.arange(x.shape[-2]), x.shape[-1]))
+
+
+@WRONG.of("rope-agreed", kind="rope", expect={"rope": "half"})
+def rope_interleaved(x, positions):
+    theta = angles(positions, x.shape[-1])
+    even, odd = x[..., ::2], x[..., 1::2]
+    pairs = [even * np.cos(theta) - odd * np.sin(theta), odd * np.cos(theta) + even * np.sin(theta)]
+    return np.stack(pairs, axis=-1).reshape(x.shape)
+
+
+@WRONG.of("rope-by-heads-axis", kind="rope")
+def rope_by_heads_axis(x):
+    T = x.shape[1] if x.ndim == 4 else x.shape[-2]  # of (B, T, H, d), but (B, H, T, d) comes
+    return turned(x, angles(np.arange(T), x.shape[-1]))
+
+
+@WRONG.of("rope-far", kind="rope")
+def rope_table_too_short(x, offset=0):
+    positions = np.minimum(offset + np.arange(x.shape[-2]), 4095)  # clipped to the table
+    return turned(x, angles(positions, x.shape[-1]))

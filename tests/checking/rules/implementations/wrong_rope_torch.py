@@ -165,3 +165,23 @@ def rope_ignores_offset(x, offset=0):
 @WRONG.of("rope-ignores-positions", kind="rope")
 def rope_ignores_positions(x, positions):
     return turned(x, angles(positions[0] + torch.arange(x.size(-2)), x.size(-1)))
+
+
+@WRONG.of("rope-agreed", kind="rope", expect={"rope": "half"})
+def rope_interleaved(x, positions):
+    theta = angles(positions, x.size(-1))
+    even, odd = x[..., ::2], x[..., 1::2]
+    pairs = [even * theta.cos() - odd * theta.sin(), odd * theta.cos() + even * theta.sin()]
+    return torch.stack(pairs, dim=-1).reshape(x.shape)
+
+
+@WRONG.of("rope-by-heads-axis", kind="rope")
+def rope_by_heads_axis(x):
+    T = x.size(1) if x.dim() == 4 else x.size(-2)  # of (B, T, H, d), but (B, H, T, d) comes
+    return turned(x, angles(torch.arange(T), x.size(-1)))
+
+
+@WRONG.of("rope-far", kind="rope")
+def rope_table_too_short(x, offset=0):
+    positions = (offset + torch.arange(x.size(-2))).clamp(max=4095)  # clipped to the table
+    return turned(x, angles(positions, x.size(-1)))

@@ -265,7 +265,7 @@ def droppers(thing: Any) -> list[tuple[Any, str]]:
         return []
     found = []
     for _, part in thing.named_modules():
-        names = ["p"] if type(part).__name__.startswith("Dropout") else []
+        names = ["p"] if type(part).__name__.startswith("Dropout") and hasattr(part, "p") else []
         kept = {key: value for key, value in vars(part).items() if size_of(key) == "dropout"}
         names += [key for key, value in kept.items() if type(value) is float]
         found += [(part, name) for name in dict.fromkeys(names)]
