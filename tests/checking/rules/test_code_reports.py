@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riverhead.checking.rules.adapting import Asked, adapt
@@ -83,6 +83,7 @@ def close(found: Any, right: Any) -> bool:
     return bool(np.allclose(found, right, rtol=1e-12, atol=1e-13))
 
 
+@settings(max_examples=60, deadline=None)
 @given(sizes, sizes, sizes, sizes, st.integers(0, 99), st.sampled_from([None, 0.3]))
 def test_the_row_behind_a_cell_is_that_of_plain_loops(
     T_q: int, T_k: int, d_k: int, d_v: int, seed: int, scale: float | None
@@ -114,6 +115,7 @@ def worked_out(sum_: str) -> float:
     )
 
 
+@settings(max_examples=60, deadline=None)
 @given(sizes, sizes, sizes, sizes, st.integers(0, 99))
 def test_the_sum_of_a_cell_comes_to_it_as_it_is_printed(
     T_q: int, T_k: int, d_k: int, d_v: int, seed: int
@@ -178,6 +180,7 @@ def test_a_cell_that_attention_does_not_make_so_has_no_arithmetic() -> None:
 reals = st.floats(-1e9, 1e9, allow_nan=False)
 
 
+@settings(deadline=None)
 @given(reals, reals)
 def test_two_numbers_are_shown_with_digits_that_tell_them_apart_each_rounded_once(a: float, b: float) -> None:
     one, other = apart(a, b)
@@ -592,6 +595,8 @@ def test_the_list_has_every_rule_with_its_mistakes() -> None:
     assert {each["rule"] for each in entries} == set(rules())
     scale = next(each for each in entries if each["rule"] == "scale")
     assert {"id": "no-scale", "says": "the dots are not divided by √d_k"} in scale["mistakes"]
+    others = [mistake["id"] for each in entries if each["rule"] != "scale" for mistake in each["mistakes"]]
+    assert "no-scale" not in others
     assert all(each["says"].endswith(".") and each["source"] for each in entries)
     page = str(render(listing(("attention",)), "text"))
     assert f"attention: {len(rules_of('attention'))} rules" in page
