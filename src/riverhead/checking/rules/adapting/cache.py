@@ -18,6 +18,7 @@ from riverhead.checking.rules.adapting.returns import as_array, dtype_of, is_mod
 from riverhead.checking.rules.adapting.signature import Asked, name_of
 from riverhead.checking.rules.adapting.slots import Slots, constructor, slots_of
 from riverhead.checking.rules.call import Call, Outcome
+from riverhead.checking.rules.draw import Sizes
 from riverhead.errors import InputError
 
 __all__ = ["cache"]
@@ -118,9 +119,9 @@ class CacheAdapter:
     def _event(self, session: Session, event: str, value: Any) -> None:
         method = method_of(session.thing, event)
         if event == "rows":
-            slots_of(method, "cache", {}, ("rows",))({"rows": self.array.give(np.array(value), "float64")})
+            slots_of(method, "events", {}, ("rows",))({"rows": self.array.give(np.array(value), "float64")})
         elif event == "crop":
-            take = slots_of(method, "cache", {}, ("kept",))
+            take = slots_of(method, "events", {}, ("kept",))
             role = "removed" if "removed" in take else "kept"
             take({role: value - session.n if role == "removed" else value})
             session.n = value
@@ -177,8 +178,9 @@ def cache(thing: Any, asked: Asked | None = None) -> CacheAdapter:
 
 
 def _try(inputs: set[str], vectors: bool) -> Call:
-    """Two tokens, one after another."""
-    x = np.ones((2, 3, 2, 4)) if not vectors else np.ones((2, 4))
+    """Two tokens, one after another, as wide as those of a trial: a cache may outlive them by mistake."""
+    s = Sizes()
+    x = np.ones((s.B, s.H, 2, s.d_k)) if not vectors else np.ones((2, s.d_k))
     arrays = {name: np.ones((2, 2, 64)) if name == "x" else x for name in inputs}
     dtype = "float32" if "x" in inputs else "float64"
     return Call(arrays, {"chunks": [1, 1], "events": {}, "vectors": vectors}, dtype)

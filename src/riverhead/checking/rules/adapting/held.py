@@ -116,10 +116,10 @@ def method_of(thing: Any, event: str) -> Callable[..., Any]:
 def counted(thing: Any) -> int | None:
     """Return how many tokens a cache says that it has read; None where it does not say."""
     for name in COUNTS:
-        found = getattr(thing, name, None)
         try:
+            found = getattr(thing, name, None)
             found = found() if callable(found) else found
-        except TypeError:
+        except Exception:  # noqa: BLE001 - what cannot be asked does not count
             continue
         if found is not None and not isinstance(found, bool) and hasattr(found, "__index__"):
             return int(found)

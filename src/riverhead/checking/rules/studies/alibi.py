@@ -21,6 +21,7 @@ __all__ = ["ALIBI_STUDIES", "BIAS", "BIAS_WAYS", "SLOPES", "SLOPE_WAYS"]
 
 HEADS = (8, 6, 12, 20)  # a power of two, and counts between two of them
 WITHIN = 1e-5  # relative: slopes and biases may be float32's
+USUAL_STEEPEST = 8.0  # the first of 2^m slopes is 2^(−8/H), the last 2^−8
 HIDDEN = -1e4  # a bias below this hides a key
 
 
@@ -87,7 +88,7 @@ def slope_calls(trial: Trial) -> Sequence[Call]:
     """Counts of heads that are powers of two, and that are none."""
     T = trial.draw.sizes.T_k
     heads = dict.fromkeys((*HEADS, trial.draw.sizes.H))
-    return [Call({}, {"n_heads": n, "T_q": T, "T_k": T, "steepest": 8.0}) for n in heads]
+    return [Call({}, {"n_heads": n, "T_q": T, "T_k": T, "steepest": USUAL_STEEPEST}) for n in heads]
 
 
 def judge_slopes(trial: Trial, study: Study, observed: Observed) -> None:
@@ -99,26 +100,22 @@ def judge_slopes(trial: Trial, study: Study, observed: Observed) -> None:
             return trial.not_judged.append(NotOffered("alibi-slopes-between", "follows from alibi-slopes"))
     got = [(call, replace(outcome, arrays={"out": slopes_of(outcome)})) for call, outcome in observed]
     trial.facts["slopes"] = {call.options["n_heads"]: outcome.out for call, outcome in got}
-    found, steepest = None, 8.0
-    for steepest in (8.0, *_steepest(got[0][1].out)):
-        got = [(Call({}, {**call.options, "steepest": steepest}), outcome) for call, outcome in got]
-        found = explain(got, [LOOSE], SLOPE_WAYS, SLOPES)
+    found, steepest = None, USUAL_STEEPEST
+    for steepest in (USUAL_STEEPEST, *_steepest(got[0][1].out)):
+        tried = [(Call({}, {**call.options, "steepest": steepest}), outcome) for call, outcome in got]
+        found = explain(tried, [LOOSE], SLOPE_WAYS, SLOPES)
         if found is not None:
             break
-    wrong_rule = "alibi-slopes" if _cell(*got[0]) else "alibi-slopes-between"
-    mistakes = found or ()
-    for way in mistakes:
-        call, shown = next((call, cell) for call, outcome in got if (cell := _cell(call, outcome)))
+    call, shown = next(
+        ((call, cell) for call, outcome in got if (cell := _cell(call, outcome))), (got[0][0], {})
+    )
+    for way in found or ():
         trial.fail(way.rule, call, mistake=way.id, did=way.says, **shown)
     if found is None:
-        call, shown = next((call, cell) for call, outcome in got if (cell := _cell(call, outcome)))
-        trial.fail(wrong_rule, call, **shown)
-    elif steepest != 8:
-        trial.agree(
-            Agreed(
-                "alibi-steepest", f"{steepest:g}", f"slopes are powers of 2^(−{steepest:g}/H), not 2^(−8/H)"
-            )
-        )
+        trial.fail("alibi-slopes" if _cell(*got[0]) else "alibi-slopes-between", call, **shown)
+    elif steepest != USUAL_STEEPEST:
+        says = f"slopes are powers of 2^(−{steepest:g}/H), not 2^(−8/H)"
+        trial.agree(Agreed("alibi-steepest", f"{steepest:g}", says))
     if trial.broke("alibi-slopes"):
         trial.not_judged.append(NotOffered("alibi-slopes-between", "follows from alibi-slopes"))
     trial.pass_("alibi-slopes", "alibi-slopes-between")
@@ -132,7 +129,7 @@ def _steepest(slopes: NDArray[Any]) -> Iterator[float]:
     """What stands for 8, read from the first slope."""
     if 0 < slopes[0] < 1:
         read = float(-np.log2(slopes[0]) * len(slopes))
-        if abs(read - 8) > WITHIN:
+        if abs(read - USUAL_STEEPEST) > WITHIN:
             yield float(f"{read:.6g}")
 
 
@@ -328,11 +325,13 @@ def _future(outcome: Outcome, slopes: NDArray[Any]) -> Agreed:
     above = np.triu(np.ones((T, T), bool), 1)
     ahead = (np.arange(T) - np.arange(T)[:, None])[above] * slopes[:, None]  # (H, pairs)
     found = out[:, above]
+    with np.errstate(invalid="ignore"):  # −∞ less −∞, where keys are hidden
+        steps = np.diff(out, axis=-1)[:, above[:, 1:]]
     same = {
         "hidden": bool((found < HIDDEN).all()),
         "zero": np.allclose(found, 0, atol=WITHIN),
         "symmetric": np.allclose(found, -ahead, rtol=WITHIN, atol=WITHIN),
-        "rising": bool((np.diff(out, axis=-1)[:, above[:, 1:]] > 0).all()),
+        "rising": bool((steps > 0).all()),
         "other": True,
     }
     name = next(name for name, holds in same.items() if holds)

@@ -13,13 +13,14 @@ from riverhead.checking.rules.studies.cache_sessions import (
     LAYOUTS,
     LOOSE,
     STORE,
+    begun,
     case,
     room_of,
     session,
     shown,
     whole_room,
 )
-from riverhead.checking.rules.studies.memory_steps import CACHE, STEP_WAYS, STORE_WAYS
+from riverhead.checking.rules.studies.memory_steps import CACHE, SHARED, STEP_WAYS, STORE_WAYS, UNWRITTEN
 from riverhead.checking.rules.trial import Observed, Study, Trial
 
 __all__ = ["CACHE_STUDIES"]
@@ -74,11 +75,12 @@ def judge(trial: Trial, study: Study, observed: Observed) -> None:
         return
     store, room = STORE in trial.subject.offers, whole_room(*ran[0])
     known = [LOOSE, *room_of(room)]
-    ways = STORE_WAYS if store else STEP_WAYS
-    found = explain(cases, known, ways, CACHE)  # a wrong way may explain a refusal, too
-    if found is None and len(ran) < len(cases):
-        found = explain(ran, known, ways, CACHE)
+    found = explain(ran, known, STORE_WAYS if store else STEP_WAYS, CACHE)
+    if found is None and not store:
+        found = explain(ran, known, UNWRITTEN, CACHE)
     _conventions(trial, first, room)
+    if found is None and store and explain([begun(*each) for each in ran], known, [SHARED], CACHE):
+        found = (SHARED,)
     if found is None:
         trial.fail(asked[0], first, **shown(ran, known))
         why = f"follows from {asked[0]}: what was found is wrong in a way that is not known"
@@ -119,4 +121,4 @@ def _conventions(trial: Trial, call: Call, room: int) -> None:
                    detail="room is whole; cut was asked for")  # fmt: skip
 
 
-CACHE_STUDIES = (Study("cache", calls, STEP_WAYS, USUAL, judge), *BESIDE)
+CACHE_STUDIES = (Study("cache", calls, (*STEP_WAYS, *UNWRITTEN), USUAL, judge), *BESIDE)

@@ -12,7 +12,7 @@ from riverhead.checking.rules.judge import differ, explain
 from riverhead.checking.rules.report import Agreed, NotOffered
 from riverhead.checking.rules.rule import Choice
 from riverhead.checking.rules.studies.cache_sessions import LOOSE, STORE, case, session, shown
-from riverhead.checking.rules.studies.memory_steps import CACHE, join, pieces
+from riverhead.checking.rules.studies.memory_steps import CACHE, SHARED, join, pieces
 from riverhead.checking.rules.trial import Observed, Study, Trial
 
 __all__ = ["BESIDE"]
@@ -190,9 +190,7 @@ def judge_stable(trial: Trial, study: Study, observed: Observed) -> None:
 
 
 BESIDE = (
-    one("cache-fresh", fresh_calls, Choice(
-        "cache-shared", "cache-fresh", "a new cache holds what another one read",
-        {"begin": lambda p: (p.other_k, p.other_v)})),
+    one("cache-fresh", fresh_calls, SHARED),
     Study("cache-stable", where_offered("cache-stable", stable_calls), judge=judge_stable),
     Study("cache-count", where_offered("cache-count", count_calls), judge=judge_count),
     one("cache-layers", layer_calls, Choice(

@@ -14,7 +14,7 @@ from riverhead.checking.rules.rule import Choice
 from riverhead.checking.rules.studies.memory_steps import CACHE, pieces, roomy
 from riverhead.checking.rules.trial import Observed, Trial
 
-__all__ = ["LAYOUTS", "LOOSE", "STORE", "case", "session", "shown", "whole_room"]
+__all__ = ["LAYOUTS", "LOOSE", "STORE", "begun", "case", "session", "shown", "whole_room"]
 
 STORE = "keys and values back"  # what is offered by what holds, and does not attend
 Layout = tuple[str, tuple[str, ...], dict[str, Any]]
@@ -60,6 +60,14 @@ def whole_room(call: Call, outcome: Outcome) -> int:
     return room if room > sum(chunks) else 0
 
 
+def begun(call: Call, outcome: Outcome) -> tuple[Call, Outcome]:
+    """A session that is taken to begin with whatever stands before its first tokens."""
+    keys, values, *_ = parts_of(call, outcome)
+    n = max(keys.shape[-2] - call.options["chunks"][0], 0)
+    others = {"other_k": keys[..., :n, :], "other_v": values[..., :n, :]}
+    return Call({**call.arrays, **others}, call.options, call.dtype), outcome
+
+
 def room_of(room: int) -> list[Choice]:
     """The way of who gives back the whole room, if anyone does."""
     return [Choice("room", "", "", {"show": roomy(room)})] if room else []
@@ -74,12 +82,12 @@ def shown(cases: Observed, known: Sequence[Choice]) -> dict[str, Any]:
             else [(name, x) for step in zip(right.keys, right.values, strict=True)
                   for name, x in zip(("keys", "values"), step, strict=True)]
         )  # fmt: skip
-        if found := _first(wanted, _parts(call, outcome), ", ".join(map(str, call.options["chunks"]))):
+        if found := _first(wanted, parts_of(call, outcome), ", ".join(map(str, call.options["chunks"]))):
             return found
     return {}
 
 
-def _parts(call: Call, outcome: Outcome) -> list[Any]:
+def parts_of(call: Call, outcome: Outcome) -> list[Any]:
     """What came back, step by step."""
     if call.options["steps"]:
         return pieces(np.asarray(outcome.out), call.options["chunks"])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from riverhead.checking.rules.rule import Change, Choice
 from riverhead.core.equation import softmax
 
-__all__ = ["CACHE", "STEP_WAYS", "STORE_WAYS", "UNWRITTEN", "pieces"]
+__all__ = ["CACHE", "SHARED", "STEP_WAYS", "STORE_WAYS", "UNWRITTEN", "pieces"]
 
 Array = NDArray[Any]
 State = Array | None
@@ -179,9 +179,6 @@ WAYS = (
     Choice("cache-concat-batch", "cache-axis", "keys are joined along the axis of the samples",
            {"write": along(0)}),
 )  # fmt: skip
-UNWRITTEN = {room: Choice("cache-unwritten-read", "cache-slots",
-                          f"all {room} slots are read, also those never written",
-                          {"show": roomy(room)}) for room in ROOMS}  # fmt: skip
 MASKS = (
     Choice("cache-piece-unmasked", "cache-pieces",
            "in a piece of several tokens each sees those after it, too",
@@ -194,5 +191,12 @@ MASKS = (
            "the causal mask starts at the first key, also for a single token",
            {"visible": lambda p: lambda T_q, T_k: np.arange(T_k) <= np.arange(T_q)[:, None]}),
 )  # fmt: skip
+UNWRITTEN = tuple(
+    Choice("cache-unwritten-read", "cache-slots", f"all {room} slots are read, also those never written",
+           {"show": roomy(room), **mask})
+    for room in ROOMS for mask in (MASKS[0].changes, {})
+)  # fmt: skip
+SHARED = Choice("cache-shared", "cache-fresh", "a new cache holds what another one read",
+                {"begin": lambda p: (p.other_k, p.other_v)})  # fmt: skip
 STORE_WAYS = WAYS
-STEP_WAYS = (*WAYS, *MASKS, *UNWRITTEN.values())
+STEP_WAYS = (*WAYS, *MASKS)

@@ -1,0 +1,573 @@
+"""KV caches: what holds, what steps, what attends by itself; each wrong one is named, public faults told."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from riverhead.checking.rules import implementation
+from riverhead.checking.rules.adapting.cache import cache as adapt
+from riverhead.checking.rules.adapting.signature import Asked
+from riverhead.checking.rules.draw import Draw, Sizes
+from riverhead.checking.rules.running.subject import Direct
+from riverhead.checking.rules.studies.cache import CACHE_STUDIES
+from riverhead.checking.rules.studies.memory_steps import STEP_WAYS
+from riverhead.checking.rules.trial import Trial
+from riverhead.core import KVCache
+
+sizes = st.permutations([2, 3, 4, 5]).map(lambda n: Sizes(B=n[0], H=n[1], d_k=n[2]))
+seeds = st.integers(0, 10_000)
+
+
+def asked(thing, sizes=None, seed=0, expect=None, **arguments):
+    trial = Trial(Direct(adapt(thing, Asked(arguments=arguments))), Draw(sizes, seed), expect or {})
+    trial.run(CACHE_STUDIES)
+    return trial.report()
+
+
+def agreed(report):
+    return {each.aspect: each.name for each in report.conventions}
+
+
+def attend(q, k, v, causal=True):
+    """One query after another: each sees the keys up to its own, the last query the last key."""
+    out = np.zeros((*q.shape[:-1], v.shape[-1]))
+    for t in range(q.shape[-2]):
+        seen = k.shape[-2] - (q.shape[-2] - 1 - t if causal else 0)
+        scores = (q[..., t, None, :] * k[..., :seen, :]).sum(-1) / np.sqrt(q.shape[-1])
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        out[..., t, :] = (weights[..., None] * v[..., :seen, :]).sum(-2) / weights.sum(-1)[..., None]
+    return out
+
+
+def join(*parts, axis=-2):
+    return np.concatenate(parts, axis)
+
+
+class Cache:
+    """Right: grows by what comes, and gives all of it."""
+
+    def __init__(self):
+        self.k = self.v = None
+
+    def update(self, k, v):
+        first = self.k is None
+        self.k, self.v = (k, v) if first else (self.more(self.k, k), self.more_v(self.v, v))
+        return self.given(k, v)
+
+    def more(self, old, new):
+        return join(old, new)
+
+    def more_v(self, old, new):
+        return self.more(old, new)
+
+    def given(self, k, v):
+        return self.k, self.v
+
+
+def of(name, **methods):
+    return type(name.title().replace("-", ""), (Cache,), methods)
+
+
+def zeros(x, n=1):
+    return np.zeros_like(x[..., :1, :]).repeat(n, -2)
+
+
+def overwrites(self, old, new):
+    old = old.copy()
+    old[..., : new.shape[-2], :] = new[..., : old.shape[-2], :]
+    return join(old, new[..., old.shape[-2] :, :])
+
+
+def before(self, k, v):
+    was, self.was = getattr(self, "was", (k, v)), (self.k, self.v)
+    return was
+
+
+def hole(self, old, new):
+    self.holes = [*getattr(self, "holes", []), 1]
+    return join(old, zeros(new), new) if len(self.holes) <= 1 else join(old, new)
+
+
+def hole_for(name):
+    """Once for keys, once for values."""
+
+    def more(self, old, new):
+        if name in vars(self):
+            return join(old, new)
+        setattr(self, name, True)
+        return join(old, zeros(new), new)
+
+    return more
+
+
+def twice(self, k, v):
+    """Written twice, the first piece, too."""
+    k, v = join(k, k), join(v, v)
+    self.k, self.v = (k, v) if self.k is None else (join(self.k, k), join(self.v, v))
+    return self.k, self.v
+
+
+def to_first(self, old, new):
+    self.room = getattr(self, "room", old.shape[-2])
+    return join(old, new)[..., -self.room :, :]
+
+
+WRONG = {
+    "cache-not-appended": of("a", more=lambda self, old, new: new),
+    "cache-reads-before-writing": of("b", given=before),
+    "cache-frozen": of("c", more=lambda self, old, new: old),
+    "cache-appends-twice": of("d", update=twice),
+    "cache-appends-twice-later": of("e", more=lambda self, old, new: join(old, new, new)),
+    "cache-prepends": of("f", more=lambda self, old, new: join(new, old)),
+    "cache-overwrites-first": of("g", more=overwrites),
+    "cache-overwrites-last": of("h", more=lambda self, old, new: join(old[..., :-1, :], new)),
+    "cache-drops-oldest": of("i", more=to_first),
+    "cache-hole": of("j", more=hole_for("once"), more_v=hole_for("once_v")),
+    "cache-hole-each": of("k", more=lambda self, old, new: join(old, zeros(new), new)),
+    "cache-keys-only": of("l", more_v=lambda self, old, new: join(old, 0 * new)),
+    "cache-values-only": of("m", more=lambda self, old, new: join(old, 0 * new),
+                            more_v=lambda self, old, new: join(old, new)),
+    "cache-values-late": of("n", given=lambda self, k, v:
+                            (self.k, join(self.v[..., : -v.shape[-2], :], 0 * v))),
+    "cache-values-are-keys": of("o", given=lambda self, k, v: (self.k, self.k)),
+    "cache-values-frozen": of("p", more_v=lambda self, old, new: join(old, old[..., : new.shape[-2], :])),
+    "cache-concat-wrong-axis": of("q", more=lambda self, old, new: join(old, new, axis=-1)),
+}  # fmt: skip
+
+
+def stepping(held):
+    """A step with a cache of that kind inside."""
+
+    def step(q, k, v, cache=None):
+        cache = cache or held()
+        return attend(q, *cache.update(k, v)), cache
+
+    return step
+
+
+def test_every_way_has_a_class_here():
+    elsewhere = {"cache-concat-heads", "cache-concat-batch", *PIECES}
+    assert {way.id for way in STEP_WAYS} == {*WRONG, *elsewhere}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@given(sizes=sizes, seed=seeds)
+@settings(max_examples=2, deadline=None)
+def test_each_wrong_cache_is_named_and_nothing_else(name, sizes, seed):
+    report = asked(WRONG[name], sizes, seed)
+    assert report.mistakes == (name,)
+    assert len(report.failed) == 1
+
+
+# The order of keys that each query sees shows only in a piece of several tokens, an overwritten slot after a prompt.
+@pytest.mark.parametrize("name", [name for name in WRONG if "axis" not in name])
+@given(sizes=sizes, seed=seeds)
+@settings(max_examples=2, deadline=None)
+def test_a_step_with_such_a_cache_is_named_alike(name, sizes, seed):
+    report = asked(stepping(WRONG[name]), sizes, seed)
+    assert report.mistakes == (name,)
+    assert len(report.failed) == 1
+
+
+def prompt_masked(mask):
+    """A right cache, and a step whose causal mask is made in another way."""
+
+    def step(q, k, v, cache=None):
+        cache = cache or Cache()
+        k, v = cache.update(k, v)
+        scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+        scores = np.where(mask(*scores.shape[-2:]), scores, -np.inf)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        return weights / weights.sum(-1, keepdims=True) @ v, cache
+
+    return step
+
+
+PIECES = {
+    "cache-piece-unmasked": lambda T_q, T_k: np.ones((T_q, T_k), bool),
+    "cache-mask-from-start": lambda T_q, T_k: np.tri(T_q, T_k, T_k if T_q == 1 else 0, bool),
+    "cache-mask-own": lambda T_q, T_k: np.tril(np.ones((T_q, T_k), bool)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_the_mask_of_a_piece_starts_behind_what_is_held(name):
+    (failure,) = asked(prompt_masked(PIECES[name])).failed
+    assert (failure.rule, failure.mistake) == ("cache-pieces", name)
+    assert "cache-pieces" in asked(prompt_masked(lambda T_q, T_k: np.tri(T_q, T_k, T_k - T_q, bool))).passed
+
+
+class Room:
+    """Slots made beforehand; gives the ones that were written."""
+
+    def __init__(self, batch_size, n_heads, max_len, head_dim):
+        self.k, self.v = np.zeros((2, batch_size, n_heads, max_len, head_dim))
+        self.n = 0
+
+    def update(self, k, v):
+        T = k.shape[-2]
+        self.k[..., self.n : self.n + T, :], self.v[..., self.n : self.n + T, :] = k, v
+        self.n += T
+        return self.given()
+
+    def given(self):
+        return self.k[..., : self.n, :], self.v[..., : self.n, :]
+
+
+class Whole(Room):
+    def given(self):
+        return self.k, self.v
+
+
+def test_a_slot_that_was_never_written_is_read_by_a_step_and_reported_of_a_store():  # CACHE-2
+    assert not asked(Room).failed
+
+    report = asked(Whole)
+    assert not report.failed
+    assert agreed(report)["room"] == "whole"
+    (failure,) = asked(Whole, expect={"room": "cut"}).failed
+    assert (failure.rule, failure.mistake) == ("cache-slots", "cache-unwritten-read")
+
+    def step(q, k, v, cache=None):
+        cache = cache or Whole(*k.shape[:2], 16, k.shape[-1])
+        k, v = cache.update(k, v)
+        return attend(q, k, v, causal=False), cache
+
+    def one_key_and_an_empty_slot():
+        return attend(np.zeros((1, 1)), np.array([[1.0], [0]]), np.array([[1.0], [0]]), causal=False)
+
+    assert one_key_and_an_empty_slot() == 0.5
+    report = asked(step)
+    assert "cache-unwritten-read" in report.mistakes
+
+
+def test_the_first_token_after_nine_goes_to_slot_nine():  # CACHE-1
+    assert WRONG["cache-hole"]().update(np.ones((9, 1)), np.ones((9, 1)))[0].shape == (9, 1)
+    cache = WRONG["cache-hole"]()
+    cache.update(np.ones((9, 1)), np.ones((9, 1)))
+    keys, _ = cache.update(np.ones((1, 1)), np.ones((1, 1)))
+    assert keys[:, 0].tolist() == [1] * 9 + [0, 1]  # slot 9 is a hole, the token is at 10
+    (failure,) = asked(WRONG["cache-hole"]).failed
+    assert (failure.rule, failure.mistake) == ("cache-slots", "cache-hole")
+
+
+def test_three_steps_give_the_public_rows():  # CACHE-3
+    def rows(step):
+        cache, found = None, []
+        for t in range(3):
+            out, cache = step(np.zeros((1, 3)), np.zeros((1, 3)), np.eye(3)[t : t + 1], cache)
+            found.append(out[0].tolist())
+        return np.array(found)
+
+    third = 1 / 3
+    np.testing.assert_allclose(rows(stepping(Cache)), [[1, 0, 0], [0.5, 0.5, 0], [third] * 3])
+    np.testing.assert_allclose(rows(stepping(WRONG["cache-not-appended"])), np.eye(3))
+    late = rows(stepping(WRONG["cache-values-late"]))
+    np.testing.assert_allclose(late, [[0, 0, 0], [0.5, 0, 0], [third, third, 0]])
+
+
+def test_the_wrong_cell_is_the_first_that_differs():
+    (failure,) = asked(WRONG["cache-prepends"]).failed
+    k = Draw().numbers("k", 2, 6, 5, 4)
+    assert (failure.array, failure.cell) == ("keys", (0, 0, 0, 0))
+    assert (failure.found, failure.right) == (k[0, 0, 1, 0], k[0, 0, 0, 0])
+    assert failure.detail == "tokens came 1, 1, 1, 1, 1 at a time; after step 1"
+
+
+# ---------------------------------------------------------------- what some caches do besides
+
+
+class Full(Cache):
+    """Right, and counts, reorders, is cut, and is emptied."""
+
+    def __init__(self, window=None):
+        super().__init__()
+        self.window, self.n = window, 0
+
+    def __len__(self):
+        return self.n
+
+    def given(self, k, v):
+        self.n += k.shape[-2]
+        if self.window:
+            self.k, self.v = self.k[..., -self.window :, :], self.v[..., -self.window :, :]
+        return self.k, self.v
+
+    def reorder_cache(self, beam_idx):
+        self.k, self.v = self.k[beam_idx], self.v[beam_idx]
+
+    def crop(self, max_length):
+        self.n = max_length
+        self.k, self.v = self.k[..., :max_length, :], self.v[..., :max_length, :]
+
+    def reset(self):
+        self.__init__(self.window)
+
+
+def full(**methods):
+    return type("Wrong", (Full,), methods)
+
+
+def keeping(window):
+    """A cache that keeps what ``window`` leaves of all keys."""
+
+    def given(self, k, v):
+        if not self.window:
+            return Full.given(self, k, v)
+        self.n += k.shape[-2]
+        self.all = (
+            tuple(join(a, b) for a, b in zip(self.all, (k, v), strict=True))
+            if hasattr(self, "all")
+            else (k, v)
+        )
+        return tuple(window(x, self.window) for x in self.all)
+
+    return given
+
+
+def scattered(self, beam_idx):
+    k = self.k.copy()
+    k[beam_idx] = self.k
+    v = self.v.copy()
+    v[beam_idx] = self.v
+    self.k, self.v = k, v
+
+
+def keys_reordered(self, beam_idx):
+    self.k = self.k[beam_idx]
+
+
+def cut_to(part):
+    def crop(self, max_length):
+        self.k, self.v = part(self.k, max_length), part(self.v, max_length)
+
+    return crop
+
+
+BESIDE = {
+    "cache-not-reordered": full(reorder_cache=lambda self, beam_idx: None),
+    "cache-reordered-backwards": full(reorder_cache=scattered),
+    "cache-values-not-reordered": full(reorder_cache=keys_reordered),
+    "cache-not-cropped": full(crop=lambda self, max_length: None),
+    "cache-crop-keeps-last": full(crop=cut_to(lambda x, n: x[..., -n:, :])),
+    "cache-crop-drops": full(crop=cut_to(lambda x, n: x[..., :-n, :])),
+    "cache-window-ignored": full(given=keeping(lambda x, w: x)),
+    "cache-window-keeps-first": full(given=keeping(lambda x, w: x[..., :w, :])),
+    "cache-window-one-more": full(given=keeping(lambda x, w: x[..., -(w + 1) :, :])),
+    "cache-window-one-less": full(given=keeping(lambda x, w: x[..., 1 - w :, :])),
+    "cache-not-reset": full(reset=lambda self: None),
+    "cache-counts-kept": full(__len__=lambda self: 0 if self.k is None else self.k.shape[-2]),
+    "cache-counts-one-more": full(__len__=lambda self: self.n + 1),
+}  # fmt: skip
+
+
+def test_all_that_is_offered_is_asked_and_holds():
+    report = asked(Full)
+    assert not report.failed
+    wanted = {
+        "cache-count",
+        "cache-rows",
+        "cache-crop",
+        "cache-window",
+        "cache-reset",
+        "cache-fresh",
+        "cache-stable",
+    }
+    assert wanted <= set(report.passed)
+    assert {"cache-layers", "cache-pieces"} == {each.rule for each in report.not_offered}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+@given(sizes=sizes, seed=seeds)
+@settings(max_examples=2, deadline=None)
+def test_what_a_cache_does_besides_is_named_where_it_is_wrong(name, sizes, seed):
+    report = asked(BESIDE[name], sizes, seed)
+    assert report.mistakes == (name,)
+    assert len(report.failed) == 1
+
+
+def test_beams_are_fetched_by_their_index():  # CACHE-4
+    def rows(cache):
+        letters = np.array([ord(letter) for letter in "ABC"], float)[:, None, None, None]
+        cache.update(letters, letters)
+        cache.reorder_cache(np.array([2, 2, 0]))
+        return "".join(chr(int(x)) for x in cache.k[:, 0, 0, 0])
+
+    assert rows(Full()) == "CCA"
+    assert rows(BESIDE["cache-not-reordered"]()) == "ABC"
+
+
+def test_the_next_position_counts_tokens_that_a_window_dropped():  # ROPE-6
+    assert [each.rule for each in asked(BESIDE["cache-counts-kept"]).failed] == ["cache-count"]
+
+
+def test_a_ring_of_slots_is_reported_as_what_was_chosen():
+    def ring(self, k, v):
+        """The token at position n lies in slot n mod window."""
+        if not self.window or self.n < self.window:
+            return Full.given(self, k, v)
+        self.k, self.v = (np.delete(x, self.window, -2) for x in (self.k, self.v))
+        self.k[..., self.n % self.window, :], self.v[..., self.n % self.window, :] = (
+            k[..., 0, :],
+            v[..., 0, :],
+        )
+        self.n += 1
+        return self.k, self.v
+
+    report = asked(full(given=ring))
+    assert not report.failed
+    assert agreed(report)["cache-window"] == "ring"
+
+
+def test_what_another_cache_read_is_not_in_a_new_one():
+    class Shared(Cache):
+        kept = {}  # noqa: RUF012 - the mistake
+
+        def update(self, k, v):
+            for name, x in (("k", k), ("v", v)):
+                self.kept[name] = join(self.kept[name], x) if name in self.kept else x
+            return self.kept["k"], self.kept["v"]
+
+    (failure,) = asked(Shared).failed
+    assert (failure.rule, failure.mistake) == ("cache-fresh", "cache-shared")
+
+
+def test_arrays_that_were_handed_out_do_not_change():
+    class Ring(Room):
+        """Hands out its own room, and shifts it at each step once it is full: the past moves."""
+
+        def update(self, k, v):
+            self.k, self.v = self.k, self.v
+            T = k.shape[-2]
+            self.k[..., :-T, :], self.k[..., -T:, :] = self.k[..., T:, :].copy(), k
+            self.v[..., :-T, :], self.v[..., -T:, :] = self.v[..., T:, :].copy(), v
+            self.n += T
+            return self.k[..., -self.n :, :], self.v[..., -self.n :, :]
+
+    (failure,) = asked(Ring).failed
+    assert (failure.rule, failure.level, failure.mistake) == (
+        "cache-stable",
+        "should",
+        "cache-changes-the-past",
+    )
+
+
+def test_layers_have_rows_of_their_own():
+    class Layered:
+        def __init__(self):
+            self.layers = {}
+
+        def update(self, key_states, value_states, layer_idx):
+            cache = self.layers.setdefault(self.of(layer_idx), Cache())
+            return cache.update(key_states, value_states)
+
+        def of(self, layer_idx):
+            return layer_idx
+
+    assert "cache-layers" in asked(Layered).passed
+    (failure,) = asked(type("Wrong", (Layered,), {"of": lambda self, layer_idx: 0})).failed
+    assert (failure.rule, failure.mistake) == ("cache-layers", "cache-layers-shared")
+
+
+# ---------------------------------------------------------------- forms
+
+
+def appended(past, k, v):
+    return (k, v) if past is None else (join(past[0], k), join(past[1], v))
+
+
+def by_axis_0(past, k, v):
+    return (k, v) if past is None else (join(past[0], k, axis=0), join(past[1], v, axis=0))
+
+
+def by_axis_1(past, k, v):
+    return (k, v) if past is None else (join(past[0], k, axis=1), join(past[1], v, axis=1))
+
+
+def of_lists(q, k, v, cache):
+    """One token, a vector; the cache is a list to which it is added."""
+    cache.append((k, v))
+    keys, values = (np.array(each) for each in zip(*cache, strict=True))
+    return attend(q[None], keys, values)[0]
+
+
+class Attends:
+    """An object that is given q, k, v and keeps k and v itself."""
+
+    def __init__(self):
+        self.held = Cache()
+
+    def step(self, q, k, v):
+        return attend(q, *self.held.update(k, v))
+
+
+def returns_nothing():
+    class Silent(Cache):
+        def append(self, keys, values):
+            super().update(keys, values)
+
+        update = None
+
+    return Silent
+
+
+FORMS = {
+    "a tuple": (appended, "B H T d"),
+    "tokens in the first axis": (by_axis_0, "T d"),
+    "tokens before heads": (by_axis_1, "B T H d"),
+    "a list of vectors": (of_lists, "d"),
+    "an object that attends": (Attends, "B H T d"),
+    "an instance": (Attends(), "B H T d"),
+    "a method that returns nothing": (returns_nothing(), "B H T d"),
+    "a step": (stepping(Cache), "B H T d"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_right_forms_pass_untouched(form):
+    thing, layout = FORMS[form]
+    report = asked(thing)
+    assert not report.failed
+    assert agreed(report)["layout"] == layout
+
+
+def test_the_axis_of_the_heads_is_a_mistake_only_where_the_layout_is_asked_for():
+    (failure,) = asked(by_axis_1, expect={"layout": "B H T d"}).failed
+    assert (failure.rule, failure.mistake) == ("cache-axis", "cache-concat-heads")
+
+
+def test_an_unknown_wrong_cache_is_told_without_a_name():
+    (failure,) = asked(of("z", given=lambda self, k, v: (self.k, self.v * 1.5))).failed
+    assert (failure.rule, failure.mistake, failure.array) == ("cache-step", "", "values")
+
+
+class Module:
+    """x (B, T, d_model) and what came before; one head in NumPy."""
+
+    def __init__(self, kept=lambda past, k, v: (join(past[0], k), join(past[1], v))):
+        self.W_q, self.W_k, self.W_v = Draw().numbers("W", 3, 7, 7)
+        self.kept = kept
+
+    def forward(self, x, past=None):
+        k, v = x @ self.W_k, x @ self.W_v
+        k, v = (k, v) if past is None else self.kept(past, k, v)
+        return attend(x @ self.W_q, k, v), (k, v)
+
+    __call__ = forward
+
+
+def test_a_module_that_takes_its_cache_back_gives_the_rows_of_a_full_pass():
+    report = asked(Module())
+    assert not report.failed
+    assert "cache-step" in report.passed
+    (failure,) = asked(Module(lambda past, k, v: (k, v))).failed
+    assert (failure.rule, failure.mistake) == ("cache-step", "cache-not-appended")
+    (failure,) = asked(Module(lambda past, k, v: (join(past[0], k), join(past[1], v * 0)))).failed
+    assert (failure.rule, failure.mistake) == ("cache-step", "")
+
+
+def test_riverheads_own_passes_from_outside():
+    report = implementation(KVCache, isolated=False)
+    assert (report.kind, report.failed) == ("cache", ())
+    assert {"cache-window", "cache-count", "cache-stable"} <= set(report.passed)
