@@ -60,6 +60,7 @@ def test_a_mask_for_each_sample_is_taken_where_the_function_can(f):
     B, _H = LEADING[4]
     arrays, mask = drawn(4), speckles(B, 1, T_Q, T_K)
     same(run(f, Call({**arrays, "mask": mask})), loops(**arrays, seen=mask))
+    same(run(f, Call({**drawn(3), "mask": mask[:, 0]})), loops(**drawn(3), seen=mask[:, 0]))
     with pytest.raises(InputError, match=r"takes a mask of \(T, S\).*cannot say this one"):
         run(shaped(2), Call({**arrays, "mask": mask}))
 

@@ -110,6 +110,22 @@ def test_weights_averaged_over_heads_come_back_as_they_are():
     assert outcome.arrays["weights"].shape == (LEADING[4][0], T_Q, T_K)
 
 
+def test_what_returns_weights_alone_has_them_for_its_output():
+    adapter = adapt(lambda q, k, v: attend(q, k, v)[1])
+    assert "weights" not in adapter.offers
+    v = np.broadcast_to(np.eye(T_K), (*LEADING[3], T_K, T_K))
+    arrays = drawn(3)
+    same(adapter.run(Call(arrays)), loops(arrays["q"], arrays["k"], v))
+
+
+def test_heads_that_are_summed_up_are_no_heads():
+    def summed(q, k, v):
+        out = attend(q, k, v)[0]
+        return out.sum(axis=1) if q.ndim == 4 else out
+
+    assert "heads" not in adapt(summed).offers
+
+
 def test_two_matrices_that_may_be_the_weights_are_none():
     adapter = adapt(lambda q, k, v: (attend(q, k, v)[0], attend(q, k, v)[1], attend(q, k, v)[1]))
     assert "weights" not in adapter.offers
@@ -126,11 +142,11 @@ def rows(q, k, v):
         (lambda q, k, v: None, "it returned None"),
         (rows, "it returned a generator"),
         (lambda q, k, v: "out", "it returned a str"),
-        (lambda q, k, v: np.array([[None] * D_V] * len(q)), "a ndarray of shape"),
-        (lambda q, k, v: np.array(["a"] * len(q)), "a ndarray of shape"),
+        (lambda q, k, v: np.array([[None] * D_V] * len(q)), "an ndarray of shape"),
+        (lambda q, k, v: np.array(["a"] * len(q)), "an ndarray of shape"),
         (lambda q, k, v: [[1.0], [2.0, 3.0]], "it returned a list of list, list"),
         (lambda q, k, v: q.sum(), "it returned a float64 of shape"),
-        (lambda q, k, v: attend(q, k, v)[0][1:] * 1j, "a ndarray of shape"),
+        (lambda q, k, v: attend(q, k, v)[0][1:] * 1j, "an ndarray of shape"),
         (lambda q, k, v: attend, "it returned a function"),
         (lambda q, k, v: 1 / 0, "ZeroDivisionError: division by zero"),
         (lambda q, k, v: {}, "it returned a dict"),

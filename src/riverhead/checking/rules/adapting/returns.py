@@ -87,10 +87,10 @@ def said(x: Any) -> str:
     """What something is, in a few words.
 
     >>> said((1, None)), said(None), said(np.ones((2, 3)))
-    ('a tuple of int, NoneType', 'None', 'a ndarray of shape (2, 3)')
+    ('a tuple of int, NoneType', 'None', 'an ndarray of shape (2, 3)')
     """
     name = type(x).__name__
-    article = "an" if name[:1].lower() in "aeio" else "a"
+    article = "an" if name[:1].lower() in "aeio" or name.startswith("nd") else "a"
     if x is None:
         return "None"
     if isinstance(getattr(x, "shape", None), tuple):
