@@ -14,7 +14,10 @@ WRONG = (
     *("wrong_{}", "wrong_{}_masks", "wrong_{}_given", "wrong_{}_conduct"),
     *("wrong_modules_{}", "wrong_rope_{}", "wrong_parts_{}", "wrong_caches_{}"),
 )
-ACCEPTED = {"numpy": ("accepted",), "torch": ("accepted_torch", "accepted_modules")}
+ACCEPTED = {
+    "numpy": ("accepted_own", "accepted", "accepted_positions"),
+    "torch": ("accepted_own_torch", "accepted_torch", "accepted_modules"),
+}
 
 
 def wrong(library: str) -> dict[tuple[str, str], Implementation]:

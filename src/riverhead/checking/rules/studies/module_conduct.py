@@ -265,6 +265,7 @@ def weights_judge(trial: Trial, study: Study, observed: Observed) -> None:
     if lost(trial, study):
         return
     ((call, outcome),) = observed
+    outcome = with_heads(call, outcome)
     steps = {**trial.steps, "returned": lambda p: p.weights}
     found = outcome.arrays.get("weights")
 
@@ -283,6 +284,14 @@ def weights_judge(trial: Trial, study: Study, observed: Observed) -> None:
     elif not fits():
         trial.fail("weights-returned", call, **cell)
     trial.pass_("weights-returned", "weights-per-head")
+
+
+def with_heads(call: Call, outcome: Outcome) -> Outcome:
+    """Give the weights of a module of one head, (B, T_q, T_k), the axis that it has no need of."""
+    found = outcome.arrays.get("weights")
+    if found is None or call.options.get("n_heads") != 1 or found.ndim != call.arrays["x"].ndim:
+        return outcome
+    return replace(outcome, arrays={**outcome.arrays, "weights": found[..., None, :, :]})
 
 
 def asked_calls(trial: Trial) -> Sequence[Call]:
