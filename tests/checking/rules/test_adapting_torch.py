@@ -177,6 +177,19 @@ def test_the_gradient_is_that_of_a_difference():
         assert outcome.facts["no_gradient"] == []
 
 
+def test_the_gradient_of_shared_heads_that_lie_side_by_side():
+    def side_by_side(q, k, v, n_heads, n_kv_heads):
+        split = [x.unflatten(-1, (n, -1)) for x, n in ((q, n_heads), (k, n_kv_heads), (v, n_kv_heads))]
+        return flash(*split).flatten(2)
+
+    arrays = drawn(4, G=1)
+    probe = np.random.default_rng(4).normal(size=(*LEADING[4], T_Q, D_V))
+    call = Call({**arrays, "probe": probe}, want=("gradient",))
+    merged, apart = run(side_by_side, call), run(flash, call)
+    for name in ("out", "dq", "dk", "dv"):
+        np.testing.assert_allclose(merged.arrays[name], apart.arrays[name], rtol=0, atol=1e-12)
+
+
 def test_what_the_gradient_does_not_reach_is_named():
     outcome = run(
         lambda q, k, v: F.scaled_dot_product_attention(q.detach(), k, v),
