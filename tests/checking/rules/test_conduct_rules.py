@@ -37,7 +37,7 @@ def right(q, k, v):
 
 
 @given(sizes, seeds)
-@settings(max_examples=3)
+@settings(max_examples=3, deadline=None)
 def test_attention_holds_every_rule(sizes, seed):
     def own(q, k, v, mask=None, causal=False, return_weights=False):
         found = attention(q, k, v, mask=mask, causal=causal)
@@ -245,7 +245,7 @@ def test_two_parts_are_merged_by_their_weight():
 
 
 @given(seeds)
-@settings(max_examples=2)
+@settings(max_examples=2, deadline=None)
 def test_all_ways_of_lengths_are_apart(seed):
     calls = LENGTHS[0].calls(everything(None, seed))
     given = [("right", told(calls, [])), *((f"{w.id} {w.says}", told(calls, [w])) for w in lengths.WAYS)]
@@ -325,7 +325,7 @@ def test_two_certain_heads_look_undecided_in_the_mean():
 
 
 @given(sizes, seeds)
-@settings(max_examples=3)
+@settings(max_examples=3, deadline=None)
 def test_all_that_may_come_back_is_apart(sizes, seed):
     calls = returned.with_weights(everything(sizes, seed))
 

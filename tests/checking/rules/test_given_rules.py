@@ -126,7 +126,7 @@ WRONG = {  # written from what the words say
 
 
 @given(sizes, seeds)
-@settings(max_examples=5)
+@settings(max_examples=5, deadline=None)
 def test_attention_holds_every_rule(sizes, seed):
     def own(q, k, v, mask=None, scale=None, softcap=None, bias=None, sinks=None):
         if softcap == 0:
@@ -141,7 +141,7 @@ def test_attention_holds_every_rule(sizes, seed):
 
 @pytest.mark.parametrize("id", WRONG)
 @given(sizes, seeds)
-@settings(max_examples=2)
+@settings(max_examples=2, deadline=None)
 def test_each_wrong_way_is_named_as_itself(id, sizes, seed):
     report = asked(WRONG[id], STUDIES, sizes=sizes, seed=seed)
     (failure,) = (failure for failure in report.failed if failure.rule != "softcap-zero")
@@ -153,7 +153,7 @@ def test_every_way_has_a_wrong_function():
 
 
 @given(sizes, seeds)
-@settings(max_examples=4)
+@settings(max_examples=4, deadline=None)
 def test_all_ways_are_apart(sizes, seed):
     trial = everything(sizes, seed)
     for study in GIVEN:

@@ -25,7 +25,7 @@ seeds = st.integers(0, 10_000)
 
 
 @given(sizes, seeds)
-@settings(max_examples=3)
+@settings(max_examples=3, deadline=None)
 def test_the_gradient_by_hand_is_that_of_difference_quotients(sizes, seed):
     """A way that changes nothing is a change all the same, and asks for the quotients."""
     trial = everything(sizes, seed)
@@ -53,7 +53,7 @@ def right(q, k, v):
 
 @pytest.mark.oracle
 @given(sizes, seeds)
-@settings(max_examples=2)
+@settings(max_examples=2, deadline=None)
 def test_attention_holds_every_rule(sizes, seed):
     from riverhead.torch import scaled_dot_product_attention as own
 

@@ -48,7 +48,7 @@ WRONG = {
 
 
 @given(sizes, seeds)
-@settings(max_examples=3)
+@settings(max_examples=3, deadline=None)
 def test_attention_holds_every_rule(sizes, seed):
     report = asked(right, STUDIES, sizes=sizes, seed=seed)
     assert report.failed == report.not_judged == ()
@@ -59,7 +59,7 @@ def test_attention_holds_every_rule(sizes, seed):
 
 @pytest.mark.parametrize("id", WRONG)
 @given(sizes, seeds)
-@settings(max_examples=3)
+@settings(max_examples=3, deadline=None)
 def test_each_wrong_shift_is_named_as_itself(id, sizes, seed):
     (failure,) = asked(WRONG[id], [PLAIN, LARGE], sizes=sizes, seed=seed).failed
     assert (failure.rule, failure.mistake, failure.did) == ("large-scores", id, WAYS[id].says)
@@ -68,7 +68,7 @@ def test_each_wrong_shift_is_named_as_itself(id, sizes, seed):
 
 
 @given(sizes, seeds)
-@settings(max_examples=5)
+@settings(max_examples=5, deadline=None)
 def test_all_ways_are_apart(sizes, seed):
     calls = LARGE.calls(everything(sizes, seed))
     for (one, a), (other, b) in combinations(
@@ -117,13 +117,13 @@ def only_weights_in(dtype):
 
 @pytest.mark.parametrize("f", [inside(np.float16), only_weights_in(np.float16)])
 @given(sizes, seeds)
-@settings(max_examples=2)
+@settings(max_examples=2, deadline=None)
 def test_rounding_to_float16_on_the_way_is_named(f, sizes, seed):
     assert named(asked(f, [PLAIN], sizes=sizes, seed=seed)) == [("precision", "kept-in-float16")]
 
 
 @given(sizes, seeds)
-@settings(max_examples=2)
+@settings(max_examples=2, deadline=None)
 def test_rounding_to_float32_on_the_way_is_a_convention(sizes, seed):
     report = asked(inside(np.float32), STUDIES, sizes=sizes, seed=seed)
     assert report.failed == ()
@@ -140,7 +140,7 @@ def test_rounding_of_float32_arrays_alone_is_found_too():
 
 
 @given(seeds, st.sampled_from([0.1, -0.2]))
-@settings(max_examples=2)
+@settings(max_examples=2, deadline=None)
 def test_what_is_off_by_more_than_rounding_is_no_rounding(seed, by):
     """bfloat16 keeps 8 digits: a tenth is far more than it loses."""
     report = asked(lambda q, k, v: right(q, k, v) * (1 + by) + by, [PLAIN], seed=seed)

@@ -116,7 +116,7 @@ WRONG = {  # written from what the words say
 
 
 @given(sizes, seeds)
-@settings(max_examples=5)
+@settings(max_examples=5, deadline=None)
 def test_attention_holds_every_rule(sizes, seed):
     report = asked(right, STUDIES, sizes=sizes, seed=seed)
     assert report.failed == report.not_judged == report.not_offered == ()
@@ -125,7 +125,7 @@ def test_attention_holds_every_rule(sizes, seed):
 
 @pytest.mark.parametrize("id", WRONG)
 @given(sizes, seeds)
-@settings(max_examples=2)
+@settings(max_examples=2, deadline=None)
 def test_each_wrong_way_is_named_as_itself(id, sizes, seed):
     report = asked(WRONG[id], STUDIES, sizes=sizes, seed=seed)
     assert report.mistakes == (id,)
@@ -205,7 +205,7 @@ def test_what_takes_one_sample_alone_is_not_asked_for_more():
 
 
 @given(sizes, seeds)
-@settings(max_examples=4)
+@settings(max_examples=4, deadline=None)
 def test_all_ways_are_apart(sizes, seed):
     trial = everything(sizes, seed)
     for study in TOGETHER:
