@@ -74,6 +74,12 @@ def test_a_model_s_own_causal_attention_is_known_to_be_causal():
     same(adapter.run(Call(arrays, {"causal": True})), loops(**arrays, seen=past(T_K, T_K)))
 
 
+def test_a_function_is_called_by_its_own_name():
+    assert adapt(scripted).name == "to_script"
+    assert adapt(ScaledDotProduct(2)).name == adapt(ScaledDotProduct).name == "ScaledDotProduct"
+    assert adapt(F.scaled_dot_product_attention).name == "scaled_dot_product_attention"
+
+
 def test_a_mask_that_must_be_given_as_numbers_is():
     adapter = works(must_have_numbers)
     assert "mask" in adapter.offers

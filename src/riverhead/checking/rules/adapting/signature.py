@@ -183,6 +183,8 @@ def name_of(thing: Any) -> str:
     """
     if isinstance(thing, partial):
         return name_of(thing.func)
+    if isinstance(scripted := attribute(attribute(thing, "schema"), "name"), str):
+        return scripted
     for name in ("__qualname__", "__name__"):
         if isinstance(found := attribute(thing, name), str):
             return found.removeprefix("<locals>.").rsplit("<locals>.", 1)[-1]
