@@ -334,6 +334,8 @@ def test_what_may_be_agreed_upon_is_said():
     assert ("packing", "qkv") in agreed(asked(s.Configured))
     assert ("matrices", "out-by-in") in agreed(asked(s.PlainParameters))
     assert ("positions", "rotary-half") in agreed(asked(s.GroupedAndRotary))
+    assert ("empty-row", "mean") in agreed(asked(s.Annotated))
+    assert "empty-row" not in {aspect for aspect, _ in agreed(asked(s.SelfAttention))}  # NaN is none
     assert asked(s.Configured).notes[-1] == "always causal: no token sees what comes after it"
 
 

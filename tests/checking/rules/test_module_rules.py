@@ -12,6 +12,7 @@ from riverhead.checking.rules.call import Call, Outcome
 from riverhead.checking.rules.draw import Draw
 from riverhead.checking.rules.judge import differ
 from riverhead.checking.rules.pipeline import follow
+from riverhead.checking.rules.studies.module import MODULE
 from riverhead.checking.rules.studies.module_steps import HEADS
 from riverhead.checking.rules.studies.module_values import calls, cross_calls
 from riverhead.checking.rules.studies.module_ways import AGREED, CONTEXT, PACKED, STORED, WAYS
@@ -426,6 +427,15 @@ def test_a_mask_that_hides_something_else_is_found(f, failed):
     assert [failure.rule for failure in report.failed if failure.level == "must"][:2] == failed
 
 
+def test_masks_are_not_asked_of_a_module_whose_samples_see_each_other():
+    def swapped(x, W_q, W_k, W_v, W_o, n_heads, mask=None):
+        return masked(x.swapaxes(0, 1), W_q, W_k, W_v, W_o, n_heads).swapaxes(0, 1)
+
+    report = asked(swapped)
+    assert report.mistakes == ("samples-see-each-other",)
+    assert {"mask", "padding", "empty-row"} <= {each.rule for each in report.not_judged}
+
+
 def test_what_hidden_tokens_hold_leaks_and_is_said():
     def leaking(x, W_q, W_k, W_v, W_o, n_heads, mask=None):
         y = masked(x, W_q, W_k, W_v, W_o, n_heads, mask)
@@ -476,6 +486,7 @@ def test_no_axis_of_a_trial_is_as_long_as_the_module_has_heads(H):
     assert (s.H, s.G, s.d_k) == (H, 1, 4)
 
 
+OF_MODULES = {"samples", "residual"}  # rules whose mistakes are made before and after all heads
 SAME_HERE = {  # of self-attention; in cross-attention the axes of the first do not fit
     frozenset({"scores-transposed", "projections-swapped"}),
     frozenset({"scores-transposed", "packed-kqv"}),
@@ -520,6 +531,11 @@ def _same(a, b):
     return (
         differ(a, b, 1e-6) is None
     )  # a hundred times what rounding to float64 could blur, and far below a mistake
+
+
+def test_no_way_of_attention_alone_changes_what_a_module_calls_its_output():
+    ways = [*WAYS, *(way for study in MODULE for way in study.ways if way.rule not in OF_MODULES)]
+    assert [way.id for way in ways if "out" in way.changes and way.rule not in OF_MODULES] == []
 
 
 def test_ways_that_give_what_is_right_at_some_sizes_do_so_at_no_others():

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from riverhead.checking.rules.call import Call
-from riverhead.checking.rules.report import Agreed
+from riverhead.checking.rules.report import Agreed, NotOffered
 from riverhead.checking.rules.studies.conduct import CONDUCT
 from riverhead.checking.rules.studies.empty import EMPTY
 from riverhead.checking.rules.studies.empty import ways as empty_ways
 from riverhead.checking.rules.studies.hiding import form_of, lost, speckled
 from riverhead.checking.rules.studies.masks import MASKS
-from riverhead.checking.rules.studies.module_steps import within
 from riverhead.checking.rules.studies.module_values import call_of
 from riverhead.checking.rules.studies.place import PLACE
 from riverhead.checking.rules.trial import Observed, Study, Trial, by_value
@@ -53,7 +53,7 @@ def of_tokens(trial: Trial, call: Call) -> Call | None:
 
 def own_calls(trial: Trial) -> Sequence[Call]:
     """A mask for each sample, and as many samples as heads, so that masks laid over the heads fit."""
-    if "batch" not in trial.offers or trial.broke("samples"):
+    if "batch" not in trial.offers:
         return []
     T, B = trial.draw.sizes.T_k, max(2, trial.draw.sizes.H)
     masks = np.stack([speckled(trial, f"mask of {b}", T, T) for b in range(B)])[:, None]  # (B, 1, T, T)
@@ -62,23 +62,30 @@ def own_calls(trial: Trial) -> Sequence[Call]:
 
 def converted(study: Study) -> Study:
     """Return a study of attention as one of modules."""
+    calls = own_calls if study.name == "mask-own" else partial(calls_of, of=study.calls)
     ways, judge = study.ways, study.judge
     if study.name in WHO:
         ways, judge = empty_ways(study.name, WHO[study.name]), empty_judge
-    calls = own_calls if study.name == "mask-own" else _of(study.calls)
-    return replace(study, calls=calls, ways=tuple(within(way) for way in ways), judge=judge)
+    return replace(study, calls=partial(if_apart, study=study, calls=calls), ways=ways, judge=judge)
 
 
-def _of(calls: Callable[[Trial], Sequence[Call]]) -> Callable[[Trial], Sequence[Call]]:
-    def made(trial: Trial) -> Sequence[Call]:
-        if trial.broke("samples"):  # then the axes of a mask are not where they seem
-            return []
-        tried = [of_tokens(trial, call) for call in calls(trial)]
-        fit = [call for call in tried if call is not None]
-        both = any({*BESIDE} <= call.arrays.keys() for call in fit)
-        return [] if both and not trial.facts["padding_apart"] else fit
+def if_apart(trial: Trial, study: Study, calls: Callable[[Trial], Sequence[Call]]) -> Sequence[Call]:
+    """Ask nothing where samples see each other: then the axes of a mask are not where they seem."""
+    if not trial.broke("samples"):
+        return calls(trial)
+    asked = [rule.id for rule in trial.rules_of(study) if not trial.said(rule.id)]
+    trial.not_judged += [NotOffered(id, "follows from samples") for id in asked]
+    return []
 
-    return made
+
+def calls_of(trial: Trial, of: Callable[[Trial], Sequence[Call]]) -> Sequence[Call]:
+    """Return those calls of attention that fit a module."""
+    tried = [of_tokens(trial, call) for call in of(trial)]
+    fit = [call for call in tried if call is not None]
+    if trial.facts["padding_apart"] or not any({*BESIDE} <= call.arrays.keys() for call in fit):
+        return fit
+    trial.not_offered.append(NotOffered("padding-and-mask", "one argument takes both masks"))
+    return []
 
 
 def empty_judge(trial: Trial, study: Study, observed: Observed) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 from numpy.typing import NDArray
 
 from riverhead.checking.rules.pipeline import ATTENTION, repeated
-from riverhead.checking.rules.rule import Change, Choice
+from riverhead.checking.rules.rule import Change
 from riverhead.core.heads import merge, split
 
-__all__ = ["HEADS", "PARAMETERS", "projected", "within"]
+__all__ = ["HEADS", "PARAMETERS", "projected"]
 
 PARAMETERS = ("W_q", "W_k", "W_v", "W_o", "b_q", "b_k", "b_v", "b_o")
 
@@ -25,16 +24,11 @@ def projected(x: NDArray[Any], p: SimpleNamespace, of: str) -> NDArray[Any]:
     return y if b is None else y + b
 
 
-def within(choice: Choice) -> Choice:
-    """Return a way of attention as a way of each head: what attention calls out is a module's heads."""
-    changes = {"heads" if name == "out" else name: how for name, how in choice.changes.items()}
-    return replace(choice, changes=changes)
-
-
 def _held(name: str) -> Change:
     return lambda p: getattr(p, name, None)
 
 
+# The output of a module is what W_o makes of the heads' results, which attention itself calls out.
 HEADS: Mapping[str, Change] = {
     "given": lambda p: p.x,  # (B, T_q, d_model)
     "x": lambda p: p.x,

@@ -15,7 +15,7 @@ from riverhead.checking.rules.draw import Draw, Sizes
 from riverhead.checking.rules.judge import explain
 from riverhead.checking.rules.report import Agreed
 from riverhead.checking.rules.rule import Choice
-from riverhead.checking.rules.studies.module_steps import HEADS, within
+from riverhead.checking.rules.studies.module_steps import HEADS
 from riverhead.checking.rules.studies.module_ways import AGREED, CONTEXT, PACKED, STORED, WAYS
 from riverhead.checking.rules.studies.place import CAUSAL_WAYS
 from riverhead.checking.rules.trial import Observed, Study, Trial, by_value
@@ -87,7 +87,7 @@ def ways_of(trial: Trial) -> tuple[Choice, ...]:
     if not facts["batch"]:
         ways = [way for way in ways if way.rule != "samples"]
     if trial.always_causal:
-        ways += [within(way) for way in CAUSAL_WAYS]
+        ways += CAUSAL_WAYS
     return tuple(ways)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from riverhead.checking.rules.pipeline import turned
 from riverhead.checking.rules.rule import Change, Choice
-from riverhead.checking.rules.studies.module_steps import projected, within
+from riverhead.checking.rules.studies.module_steps import projected
 from riverhead.checking.rules.studies.plain import WAYS as PLAIN_WAYS
 from riverhead.core.heads import merge
 from riverhead.core.positions import Pairs, rope, sinusoidal
@@ -194,7 +194,7 @@ SCALE = Choice("scale-by-d_model", "scale", "the dots are divided by √d_model,
 # In a module these are mistakes in whose parameters make what.
 ELSEWHERE = ("keys-mixed", "queries-mixed", "scores-from-values", "scores-from-keys", "scores-from-queries")
 WAYS = (
-    *(within(way) for way in PLAIN_WAYS if way.id not in ELSEWHERE), SCALE, *PROJECTIONS, *CUTTING, *MERGING,
+    *(way for way in PLAIN_WAYS if way.id not in ELSEWHERE), SCALE, *PROJECTIONS, *CUTTING, *MERGING,
 )  # fmt: skip
 
 
