@@ -136,7 +136,7 @@ def test_six_heads_have_the_published_slopes_and_the_geometric_row_has_not():  #
     (failure,) = asked(lambda n_heads: row(n_heads)).failed
     assert (failure.rule, failure.mistake) == ("alibi-slopes-between", "alibi-plain-geometric")
     assert (failure.found, failure.right) == (pytest.approx(geometric[0]), 0.25)
-    assert failure.detail == "head 0 of 6; right are 1/4, 1/16, 1/64, 1/256, 1/2, 1/8"
+    assert failure.detail == "6 heads, whose slopes are 1/4, 1/16, 1/64, 1/256, 1/2, 1/8"
 
 
 def test_a_wrong_cell_of_a_bias_comes_with_its_arithmetic():

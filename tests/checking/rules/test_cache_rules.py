@@ -160,7 +160,7 @@ def test_each_wrong_cache_is_named_and_nothing_else(name, sizes, seed):
     assert len(report.failed) == 1
 
 
-# The order of keys that each query sees shows only in a piece of several tokens, an overwritten slot after a prompt.
+# The order of keys that each query sees shows in a piece of tokens; an overwritten slot after a prompt.
 @pytest.mark.parametrize("name", [name for name in WRONG if "axis" not in name])
 @given(sizes=sizes, seed=seeds)
 @settings(max_examples=2, deadline=None)
@@ -513,14 +513,14 @@ def returns_nothing():
 
 
 FORMS = {
-    "a tuple": (appended, "B H T d"),
-    "tokens in the first axis": (by_axis_0, "T d"),
-    "tokens before heads": (by_axis_1, "B T H d"),
+    "a tuple": (appended, "BHTd"),
+    "tokens in the first axis": (by_axis_0, "Td"),
+    "tokens before heads": (by_axis_1, "BTHd"),
     "a list of vectors": (of_lists, "d"),
-    "an object that attends": (Attends, "B H T d"),
-    "an instance": (Attends(), "B H T d"),
-    "a method that returns nothing": (returns_nothing(), "B H T d"),
-    "a step": (stepping(Cache), "B H T d"),
+    "an object that attends": (Attends, "BHTd"),
+    "an instance": (Attends(), "BHTd"),
+    "a method that returns nothing": (returns_nothing(), "BHTd"),
+    "a step": (stepping(Cache), "BHTd"),
 }
 
 
@@ -533,7 +533,7 @@ def test_right_forms_pass_untouched(form):
 
 
 def test_the_axis_of_the_heads_is_a_mistake_only_where_the_layout_is_asked_for():
-    (failure,) = asked(by_axis_1, expect={"layout": "B H T d"}).failed
+    (failure,) = asked(by_axis_1, expect={"layout": "BHTd"}).failed
     assert (failure.rule, failure.mistake) == ("cache-axis", "cache-concat-heads")
 
 

@@ -19,8 +19,8 @@ def test_rope_of_llama_and_of_gptj():
     from transformers.models.gptj.modeling_gptj import apply_rotary_pos_emb as of_gptj
     from transformers.models.llama.modeling_llama import apply_rotary_pos_emb as of_llama
 
-    assert conventions(of_llama, "rope")[0] == {"rope": "half", "layout": "B H T d"}
-    assert conventions(of_gptj, "rope")[0] == {"rope": "interleaved", "layout": "B T H d"}
+    assert conventions(of_llama, "rope")[0] == {"rope": "half", "layout": "BHTd"}
+    assert conventions(of_gptj, "rope")[0] == {"rope": "interleaved", "layout": "BTHd"}
 
 
 def test_alibi_of_bloom_and_of_mpt():
@@ -39,6 +39,6 @@ def test_dynamic_cache_holds_layers_beams_and_cuts():
     from transformers.cache_utils import DynamicCache
 
     found, passed = conventions(DynamicCache, "cache")
-    assert found == {"layout": "B H T d"}
+    assert found == {"layout": "BHTd"}
     for word in ("step", "layers", "rows", "crop", "reset", "count", "stable"):
         assert f"cache-{word}" in passed

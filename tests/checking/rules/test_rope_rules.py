@@ -180,7 +180,7 @@ def test_whatever_makes_a_pair_and_whatever_the_base_passes_and_is_reported(turn
         lambda x, offset=0: turn(x, angles(np.arange(offset, offset + x.shape[-2]), x.shape[-1], base=base))
     )
     assert not report.failed
-    assert agreed(report) == {"rope": pairs, "rope-base": f"{base:g}", "layout": "B H T d"}
+    assert agreed(report) == {"rope": pairs, "rope-base": f"{base:g}", "layout": "BHTd"}
     assert {"rope-relative", "rope-offset", "rope-far", "rope-angles"} <= set(report.passed)
 
 
@@ -289,8 +289,8 @@ def test_the_length_is_not_read_from_the_axis_of_heads():  # ROPE-10
 
     report = asked(along_axis_1)
     assert not report.failed
-    assert agreed(report)["layout"] == "B T H d"
-    (failure,) = asked(along_axis_1, expect={"layout": "B H T d"}).failed
+    assert agreed(report)["layout"] == "BTHd"
+    (failure,) = asked(along_axis_1, expect={"layout": "BHTd"}).failed
     assert (failure.rule, failure.mistake) == ("rope-heads", "rope-by-heads-axis")
 
 
@@ -361,7 +361,7 @@ def test_a_table_is_made_by_the_function_that_is_named(torch):
     apply, table = llama(torch)
     without, beside = asked(apply), asked(apply, table=table)
     assert not without.failed + beside.failed
-    assert agreed(beside) == {"rope": "interleaved", "rope-base": "10000", "layout": "B T H d"}
+    assert agreed(beside) == {"rope": "interleaved", "rope-base": "10000", "layout": "BTHd"}
     assert {"rope-speeds", "rope-angles"} <= set(beside.passed) - set(without.passed)
 
 
@@ -384,7 +384,7 @@ def test_a_module_made_for_one_width_is_asked_at_that_width(torch):
     for thing in (Rotary, Rotary(16)):
         report = asked(thing)
         assert not report.failed
-        assert agreed(report) == {"rope": "interleaved", "rope-base": "10000", "layout": "B T H d"}
+        assert agreed(report) == {"rope": "interleaved", "rope-base": "10000", "layout": "BTHd"}
 
 
 @pytest.mark.oracle

@@ -42,10 +42,10 @@ SLOPES: Mapping[str, Change] = {
 }
 SLOPE_WAYS = (
     Choice("alibi-plain-geometric", "alibi-slopes-between",
-           "one geometric row, 2^(−8h/H), also where H is no power of two",
+           "one geometric row is taken, 2^(−8h/H), also where H is no power of two",
            {"out": lambda p: powers(p.n_heads, p)}),
     Choice("alibi-next-power", "alibi-slopes-between",
-           "the slopes of the power of two above, the last ones left out",
+           "the slopes of the power of two above are taken, the last ones left out",
            {"out": lambda p: powers(p.n_heads if p.n_heads == p.below else 2 * p.below, p)[: p.n_heads]}),
     Choice("alibi-other-half", "alibi-slopes-between",
            "the slopes between are the even ones of the power above: known already",
@@ -56,12 +56,12 @@ SLOPE_WAYS = (
            {"out": lambda p: np.r_[powers(2 * p.below, p)[::2][: p.n_heads - p.below], powers(p.below, p)]}),
     Choice("alibi-first-slope-one", "alibi-slopes", "heads are counted from 0: the first slope is 2^0 = 1",
            {"out": lambda p: published(p, 0)}),
-    Choice("alibi-plain-from-one", "alibi-slopes", "one geometric row from 2^0 = 1, 2^(−8h/H) with h from 0",
+    Choice("alibi-plain-from-one", "alibi-slopes", "one geometric row is taken from 2^0 = 1 on, 2^(−8h/H) with h from 0",
            {"out": lambda p: powers(p.n_heads, p, 0)}),
     Choice("alibi-halves", "alibi-slopes",
            "each slope is half of the one before, however many heads there are",
            {"out": lambda p: 2.0 ** -np.arange(1, p.n_heads + 1)}),
-    Choice("alibi-base-e", "alibi-slopes", "powers of e, not of 2",
+    Choice("alibi-base-e", "alibi-slopes", "powers of e are taken, not of 2",
            {"out+": lambda p: np.exp(np.log2(p.out))}),
     Choice("alibi-linear-slopes", "alibi-slopes", "slopes are h/H: evenly spread, not a geometric row",
            {"out": lambda p: np.arange(1, p.n_heads + 1) / p.n_heads}),
@@ -148,7 +148,7 @@ def _cell(call: Call, outcome: Outcome, ways: Sequence[Choice] = ()) -> dict[str
         return {}
     n = call.options["n_heads"]
     return {"cell": cell, "array": "slopes", "found": float(outcome.out[cell]), "right": float(right[cell]),
-            "detail": f"head {cell[0]} of {n}; right are {', '.join(map(_fraction, right))}"}  # fmt: skip
+            "detail": f"{n} heads, whose slopes are {', '.join(map(_fraction, right))}"}  # fmt: skip
 
 
 def _fraction(slope: float) -> str:
@@ -184,9 +184,9 @@ BIAS_WAYS = (
     Choice("alibi-sign", "alibi-distance", "the bias grows with distance: far keys get more weight",
            {"bias+": lambda p: -p.bias}),
     Choice("alibi-distance-from-start", "alibi-distance",
-           "−slope times the key's position: the distance is counted from the start of the text",
+           "the distance is counted from the start of the text: −slope times the key's position",
            {"distance": lambda p: p.j}),
-    Choice("alibi-distance-from-last-upwards", "alibi-distance", "slope times the distance from the last key",
+    Choice("alibi-distance-from-last-upwards", "alibi-distance", "a key gets slope times its distance from the last one",
            {"distance": lambda p: p.j - (p.T_k - 1)}),
     Choice("alibi-future-only", "alibi-distance",
            "only keys after the query get a bias: the matrix is turned over",

@@ -26,8 +26,8 @@ from riverhead.checking.rules.trial import Observed, Study, Trial
 __all__ = ["CACHE_STUDIES"]
 
 SINGLY, PROMPT, PIECES = (1, 1, 1, 1, 1), (3, 1, 1), (2, 3, 1)  # tokens that come at once
-WORDS = {"B H T d": "heads stand before tokens", "B T H d": "tokens stand before heads",
-         "T d": "one head: keys are (T, d)", "d": "one head: a key is a vector"}  # fmt: skip
+WORDS = {"BHTd": "heads stand before tokens", "BTHd": "tokens stand before heads",
+         "Td": "one head: keys are (T, d)", "d": "one head: a key is a vector"}  # fmt: skip
 USUAL = (
     *(Agreed("layout", name, says) for name, says in WORDS.items()),
     Agreed("room", "whole", "all slots come back: those not yet written must be masked"),
@@ -108,7 +108,7 @@ def _conventions(trial: Trial, call: Call, room: int) -> None:
         trial.agree(Agreed("layout", name, WORDS[name]))
     else:
         heads = {"mistake": "cache-concat-heads", "did": "tokens are joined along the axis of the heads"}
-        trial.fail("cache-axis", call, **(heads if name == "B T H d" else {}),
+        trial.fail("cache-axis", call, **(heads if name == "BTHd" else {}),
                    detail=f"layout is {name}; {trial.expect['layout']} was asked for")  # fmt: skip
     if not room:
         return

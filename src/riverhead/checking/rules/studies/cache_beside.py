@@ -131,25 +131,37 @@ def of_window(n: int) -> Callable[[Any], Any]:
     return lambda p: lambda state: state[..., -(p.window + n) :, :]
 
 
+def ends_of(options: Any) -> list[int]:
+    """How many tokens were read after each piece."""
+    return [int(end) for end in np.cumsum(options["chunks"])]
+
+
+COUNTS = (
+    Choice("cache-counts-kept", "cache-count", "only the tokens still held are counted",
+           {"counts": lambda options: [min(end, options.get("window") or end) for end in ends_of(options)]}),
+    Choice("cache-counts-steps", "cache-count", "calls are counted, not tokens",
+           {"counts": lambda options: list(range(1, len(options["chunks"]) + 1))}),
+    Choice("cache-counts-one-more", "cache-count", "one token too many is counted",
+           {"counts": lambda options: [end + 1 for end in ends_of(options)]}),
+    Choice("cache-counts-before", "cache-count", "the newest tokens are not counted",
+           {"counts": lambda options: [0, *ends_of(options)[:-1]]}),
+    Choice("cache-counts-newest", "cache-count", "only the newest tokens are counted",
+           {"counts": lambda options: list(options["chunks"])}),
+)  # fmt: skip
+CHANGES_THE_PAST = Choice("cache-changes-the-past", "cache-stable",
+                          "arrays that were handed out are written to later")  # fmt: skip
+
+
 def judge_count(trial: Trial, study: Study, observed: Observed) -> None:
     """Compare the count after each piece."""
     for call, outcome in observed:
         if outcome.trouble:
             return trial.fail("cache-count", call, detail=outcome.trouble)
-        counts, chunks = [int(n) for n in outcome.facts["counts"]], call.options["chunks"]
-        ends = np.cumsum(chunks).tolist()
-        kept = [min(end, call.options.get("window") or end) for end in ends]
+        counts, ends = [int(n) for n in outcome.facts["counts"]], ends_of(call.options)
         if counts == ends:
             continue
-        known = {
-            "cache-counts-kept": (kept, "only the tokens still held are counted"),
-            "cache-counts-steps": (list(range(1, len(chunks) + 1)), "calls are counted, not tokens"),
-            "cache-counts-one-more": ([end + 1 for end in ends], "one token too many is counted"),
-            "cache-counts-before": ([0, *ends[:-1]], "the newest tokens are not counted"),
-            "cache-counts-newest": (list(chunks), "only the newest tokens are counted"),
-        }
-        name = next((name for name, (row, _) in known.items() if row == counts), "")
-        named = {"mistake": name, "did": known[name][1]} if name else {}
+        row = next((way for way in COUNTS if way.changes["counts"](call.options) == counts), None)
+        named = {"mistake": row.id, "did": row.says} if row else {}
         step = next(n for n, (a, b) in enumerate(zip(counts, ends, strict=True)) if a != b)
         numbers = {"found": float(counts[step]), "right": float(ends[step])}
         return trial.fail("cache-count", call, **named, cell=(step,), array="count", **numbers)
@@ -182,8 +194,7 @@ def judge_stable(trial: Trial, study: Study, observed: Observed) -> None:
                 numbers = (
                     {"cell": cell, "found": float(late[cell]), "right": float(then[cell])} if same else {}
                 )
-                did = "arrays that were handed out are written to later"
-                named = {"mistake": "cache-changes-the-past", "did": did, "array": name}
+                named = {"mistake": CHANGES_THE_PAST.id, "did": CHANGES_THE_PAST.says, "array": name}
                 detail = f"{name} of step {n}, looked at when all tokens had come"
                 return trial.fail("cache-stable", call, **named, **numbers, detail=detail)
     return trial.pass_("cache-stable")
@@ -191,8 +202,9 @@ def judge_stable(trial: Trial, study: Study, observed: Observed) -> None:
 
 BESIDE = (
     one("cache-fresh", fresh_calls, SHARED),
-    Study("cache-stable", where_offered("cache-stable", stable_calls), judge=judge_stable),
-    Study("cache-count", where_offered("cache-count", count_calls), judge=judge_count),
+    Study("cache-stable", where_offered("cache-stable", stable_calls), (CHANGES_THE_PAST,),
+          judge=judge_stable),
+    Study("cache-count", where_offered("cache-count", count_calls), COUNTS, judge=judge_count),
     one("cache-layers", layer_calls, Choice(
         "cache-layers-shared", "cache-layers", "all layers write into one row of tokens",
         {"write": with_other("k"), "write_v": with_other("v")})),
@@ -213,7 +225,7 @@ BESIDE = (
         Choice("cache-crop-drops", "cache-crop", "n tokens are dropped, not kept",
                {"cut": lambda p: lambda state, n: state[..., :-n, :]})),
     one("cache-window", window_calls,
-        Choice("cache-ring", "cache-window", "kept as a ring: slot i holds the token whose position leaves i",
+        Choice("cache-ring", "cache-window", "the window is a ring: slot i holds the token whose position leaves i",
                {"show": ring}, ("cache-window", "ring")),
         Choice("cache-window-ignored", "cache-window",
                "all tokens are kept",

@@ -19,9 +19,9 @@ __all__ = ["LAYOUTS", "LOOSE", "STORE", "begun", "case", "session", "shown", "wh
 STORE = "keys and values back"  # what is offered by what holds, and does not attend
 Layout = tuple[str, tuple[str, ...], dict[str, Any]]
 LAYOUTS: tuple[Layout, ...] = (  # leading axes, and how the adapter hands them over
-    ("B H T d", ("B", "H"), {}),
-    ("B T H d", ("B", "H"), {"tokens_first": True}),
-    ("T d", (), {}),
+    ("BHTd", ("B", "H"), {}),
+    ("BTHd", ("B", "H"), {"tokens_first": True}),
+    ("Td", (), {}),
     ("d", (), {"vectors": True}),
 )
 NEAR = 2.0**-20  # relative: a cache may keep float32

@@ -162,7 +162,7 @@ FAR = tuple(
     for how in (weighed, divided)
 )  # fmt: skip
 NAN = (
-    Choice("merge-nan", "merge-empty", "−∞ less −∞ is NaN: two empty parts give NaN",
+    Choice("merge-nan", "merge-empty", "−∞ is taken off −∞: two empty parts give NaN",
            {"top": lambda p: p.most, "merged": divided}),
     Choice("merge-nan-out", "merge-empty", "the output of two empty parts is 0/0, NaN", {"merged": divided}),
 )  # fmt: skip

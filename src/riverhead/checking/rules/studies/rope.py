@@ -105,11 +105,8 @@ def _say(
     trial.not_judged += [
         NotOffered(id, f"follows from {blamed}") for id in asked if id in lost and not trial.broke(id)
     ]
-    free = (
-        _agreed(found)
-        if found
-        else [Agreed("rope", "other", "the pairs, or what turns them, are none of the usual ones")]
-    )
+    trial.not_offered = [each for each in trial.not_offered if not trial.broke(each.rule)]
+    free = _agreed(found) if found else [USUAL[1]]
     own = "angles" in trial.subject.offers
     for agreed in (*free, *(_numbers(found, call.arrays["x"].shape[-1]) if found and own else ())):
         if trial.wanted(agreed.aspect, agreed.name):
@@ -151,8 +148,9 @@ def _norm(sides: Sequence[NDArray[Any]], x: NDArray[Any], gain: float) -> Shown 
         if np.abs(squares[t]).max() > WITHIN:
             vector = _vectors(x)[t]
             right = float(gain * np.linalg.norm(vector))
-            return {"found": float(np.linalg.norm(R[t] @ vector)), "right": right, "array": "length",
-                    "detail": f"the vector at position {t}, before and after"}  # fmt: skip
+            turned = float(np.linalg.norm(R[t] @ vector))
+            detail = f"the vector at position {t}, turned"
+            return {"array": "length", "cell": (t,), "found": turned, "right": right, "detail": detail}
     return None
 
 
@@ -167,9 +165,9 @@ def _relative(sides: Sequence[NDArray[Any]], x: NDArray[Any]) -> Shown | None:
     def dot(m: int, n: int) -> float:
         return float((of_q[m] @ q) @ (of_k[n] @ k))
 
-    m, n = FAR_APART
-    return {"found": dot(m, n), "right": dot(*NEAR), "array": "q·k",
-            "detail": f"q at {m} and k at {n}: two apart, as at {NEAR[0]} and {NEAR[1]}"}  # fmt: skip
+    detail = f"two apart, as q at {NEAR[0]} and k at {NEAR[1]}, which gave what is right"
+    numbers = {"found": dot(*FAR_APART), "right": dot(*NEAR)}
+    return {"array": "q·k", "cell": FAR_APART, **numbers, "detail": detail}
 
 
 def _both(sides: Sequence[NDArray[Any]], out: NDArray[Any]) -> Shown | None:
@@ -179,8 +177,9 @@ def _both(sides: Sequence[NDArray[Any]], out: NDArray[Any]) -> Shown | None:
     if apart is None:
         return None
     t, row, column = apart
-    return {"found": float(sides[1][apart]), "right": float(sides[0][apart]), "array": "k",
-            "detail": f"at position {t}, what component {column} gives to component {row}"}  # fmt: skip
+    numbers = {"found": float(sides[1][apart]), "right": float(sides[0][apart])}
+    detail = f"of the matrix that turns keys at position {t}: row {row}, column {column}"
+    return {"array": "k", "cell": apart, **numbers, "detail": detail}
 
 
 def _speeds(R: NDArray[Any], found: Turning | None) -> Shown | None:
@@ -246,6 +245,7 @@ def _numbers(found: Turning, d: int) -> Iterator[Agreed]:
 
 USUAL = (
     Agreed("rope", "half", "components i and i + d/2 make a pair"),
+    Agreed("rope", "other", "the pairs, or what turns them, are none of the usual ones"),
     Agreed("rope-base", f"{BASE:g}", f"pair i turns by {BASE:g}^(−2i/d) radians a token"),
 )
 ROPE_STUDIES = (Study("rope", calls, WAYS[True], USUAL, judge), OFFSET, POSITIONS, HEADS, PRECISION, FAR)

@@ -75,32 +75,35 @@ def positions_calls(trial: Trial) -> Sequence[Call]:
     ]
 
 
-def placed(id: str, places: Sequence[int], mistake: str, did: str) -> Any:
+IGNORES_OFFSET = Choice("rope-ignores-offset", "rope-offset",
+                        "the tokens are turned as if none were in the cache")  # fmt: skip
+IGNORES_POSITIONS = Choice("rope-ignores-positions", "rope-positions",
+                           "the rows are turned by their own order, not by the positions given")  # fmt: skip
+
+
+def placed(places: Sequence[int], way: Choice) -> Any:
     """Judge that vectors at ``places`` are turned as they are in the whole text."""
 
     def judge(trial: Trial, study: Study, observed: Observed) -> None:
         *counted, (call, outcome), (_, whole) = observed
         trouble = next((each.trouble for _, each in observed if each.trouble), "")
         if trouble:
-            return trial.fail(id, call, detail=trouble)
+            return trial.fail(way.rule, call, detail=trouble)
         form: Form = trial.facts["form"]
         found, right = np.asarray(outcome.out, float), form.rows(np.asarray(whole.out, float), places)
         if same(found, right):
-            return trial.pass_(id)
+            return trial.pass_(way.rule)
         known = any(same(found, np.asarray(each.out, float)) for _, each in counted)
-        named = {"mistake": mistake, "did": did} if known else {}
-        trial.fail(id, call, **named, **shown(found, right))
-        return None
+        named = {"mistake": way.id, "did": way.says} if known else {}
+        return trial.fail(way.rule, call, **named, **shown(found, right))
 
     return judge
 
 
-OFFSET = Study("rope-offset", offset_calls, judge=placed(
-    "rope-offset", range(CACHED, CACHED + 4), "rope-ignores-offset",
-    "the tokens are turned as if none were in the cache"))  # fmt: skip
-POSITIONS = Study("rope-positions", positions_calls, judge=placed(
-    "rope-positions", ORDER, "rope-ignores-positions",
-    "the rows are turned by their own order, not by the positions given"))  # fmt: skip
+OFFSET = Study("rope-offset", offset_calls, (IGNORES_OFFSET,),
+               judge=placed(range(CACHED, CACHED + 4), IGNORES_OFFSET))  # fmt: skip
+POSITIONS = Study("rope-positions", positions_calls, (IGNORES_POSITIONS,),
+                  judge=placed(ORDER, IGNORES_POSITIONS))  # fmt: skip
 
 
 # ---------------------------------------------------------------- the axis of the tokens
@@ -114,6 +117,10 @@ def heads_calls(trial: Trial) -> Sequence[Call]:
         for first, square in ((False, False), (True, False), (False, True))
     ]  # fmt: skip
     return [Call(drawn(trial, each, each.length), each.options) for each in forms]
+
+
+BY_HEADS = Choice("rope-by-heads-axis", "rope-heads",
+                  "the number of tokens is read from the axis of the heads")  # fmt: skip
 
 
 def judge_heads(trial: Trial, study: Study, observed: Observed) -> None:
@@ -134,13 +141,12 @@ def judge_heads(trial: Trial, study: Study, observed: Observed) -> None:
         return trial.fail("rope-heads", call, **shown(np.asarray(outcome.out, float), expected))
     chosen = observed[fits.index(True)][0]
     if chosen.arrays["x"].shape[-3] == chosen.arrays["x"].shape[-2]:
-        did = "the number of tokens is read from the axis of the heads: it fits only where they are as many"
-        return trial.fail("rope-heads", call, mistake="rope-by-heads-axis", did=did, detail=outcome.trouble)
+        return trial.fail("rope-heads", call, mistake=BY_HEADS.id, did=BY_HEADS.says, detail=outcome.trouble)
     first = bool(chosen.options.get("tokens_first"))
     agreed = LAYOUTS[first]
     if not trial.wanted("layout", agreed.name):
         did = "positions are counted along the axis of the heads"
-        named = {"mistake": "rope-by-heads-axis", "did": did} if first else {}
+        named = {"mistake": BY_HEADS.id, "did": did} if first else {}
         return trial.fail(
             "rope-heads",
             call,
@@ -153,10 +159,10 @@ def judge_heads(trial: Trial, study: Study, observed: Observed) -> None:
 
 
 LAYOUTS = (
-    Agreed("layout", "B H T d", "heads stand before tokens"),
-    Agreed("layout", "B T H d", "tokens stand before heads"),
+    Agreed("layout", "BHTd", "heads stand before tokens"),
+    Agreed("layout", "BTHd", "tokens stand before heads"),
 )
-HEADS = Study("rope-heads", heads_calls, usual=LAYOUTS, judge=judge_heads)
+HEADS = Study("rope-heads", heads_calls, (BY_HEADS,), LAYOUTS, judge_heads)
 
 
 # ---------------------------------------------------------------- precision
@@ -255,7 +261,7 @@ def _apart(cases: Observed, turning: Turning, ways: Sequence[Choice]) -> Apart:
             yield call, np.asarray(got.out, float), right
 
 
-PRECISION = Study("rope-precision", precision_calls, judge=judge_precision)
+PRECISION = Study("rope-precision", precision_calls, tuple(COUNTED), judge=judge_precision)
 
 
 # ---------------------------------------------------------------- far into a text

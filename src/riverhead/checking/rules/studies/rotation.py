@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from riverhead.checking.rules.rule import Change, Choice
 
-__all__ = ["BASE", "BITS", "COUNTED", "KEPT", "ROPE", "WAYS", "geometric", "laid", "rounded"]
+__all__ = ["BASE", "BITS", "COUNTED", "INTERLEAVED", "KEPT", "ROPE", "WAYS", "geometric", "laid", "rounded"]
 
 BASE = 10_000.0
 BITS = {"float16": 11, "bfloat16": 8}  # of a number, the leading one counted
@@ -106,15 +106,14 @@ def opposite(p: SimpleNamespace) -> Any:
     return np.stack([p.turned[0], back[1]])
 
 
-INTERLEAVED: Mapping[str, Change] = {
-    "laid_as": lambda p: "interleaved",
-    "turned_as": lambda p: "interleaved",
-}
+INTERLEAVED = Choice(
+    "rope-interleaved", "rope-turn", "components 2i and 2i + 1 make a pair",
+    {"laid_as": lambda p: "interleaved", "turned_as": lambda p: "interleaved"}, ("rope", "interleaved"),
+)  # fmt: skip
 
 # Agreements, then mistakes. Those of two sides are told apart only where a function takes q and k.
 ONE_SIDE = (
-    Choice("rope-interleaved", "rope-turn", "components 2i and 2i + 1 make a pair",
-           INTERLEAVED, ("rope", "interleaved")),
+    INTERLEAVED,
     Choice("rope-backwards", "rope-turn", "each pair is turned by −angle",
            {"signs": lambda p: (1, -1)}, ("rope-direction", "backwards")),
     Choice("rope-from-one", "rope-turn", "the first token stands at position 1",
@@ -144,7 +143,7 @@ ONE_SIDE = (
            "the first component of each pair is turned, the second left as it was",
            {"turned": half_turned}),
     Choice("rope-overwritten", "rope-norm",
-           "turned in place: the second of a pair is worked out from the first one's new number",
+           "it turns in place: the second of a pair is worked out from the first one's new number",
            {"turned": overwritten}),
     Choice("rope-added", "rope-turn", "sines and cosines are added to the vector, which is not turned",
            {"turned": added}),

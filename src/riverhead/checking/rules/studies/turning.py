@@ -13,7 +13,7 @@ from riverhead.checking.rules.call import Call, Outcome
 from riverhead.checking.rules.judge import differ, explain
 from riverhead.checking.rules.pipeline import follow
 from riverhead.checking.rules.rule import Choice
-from riverhead.checking.rules.studies.rotation import BASE, ROPE, WAYS, geometric
+from riverhead.checking.rules.studies.rotation import BASE, INTERLEAVED, ROPE, WAYS, geometric
 
 __all__ = ["CARRIED", "Turning", "cell_of", "matrices", "stacked", "turning_of"]
 
@@ -78,9 +78,11 @@ def turning_of(observed: Sequence[tuple[Call, Outcome]], R: NDArray[Any], pair: 
     """Return the fewest ways, at the likeliest speeds, that give all that was observed; R is (T, d, d)."""
     for free in _free(R):
         calls = [(free.call(call), outcome) for call, outcome in observed]
-        ways = explain(calls, [FLOAT32], WAYS[pair], ROPE)
-        if ways is not None:
-            return replace(free, ways=ways)
+        for pairs in ([], [INTERLEAVED]):  # beside which there may be two ways more
+            others = [way for way in WAYS[pair] if way not in pairs]
+            ways = explain(calls, [FLOAT32, *pairs], others, ROPE)
+            if ways is not None:
+                return replace(free, ways=(*pairs, *ways))
     return None
 
 
