@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from riverhead.checking.rules import implementation
@@ -162,7 +162,7 @@ def asked(f, seed=0, expect=None, **arguments):
 
 
 @given(sizes, seeds)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 def test_a_right_module_holds_every_rule(sizes, seed):
     report = asked(right, seed, **sizes)
     assert report.failed == report.not_judged == ()
@@ -171,7 +171,7 @@ def test_a_right_module_holds_every_rule(sizes, seed):
 
 @pytest.mark.parametrize(("id", "rule", "f"), WRONG)
 @given(sizes=sizes, seed=seeds)
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=1, deadline=None, phases=[Phase.generate])  # a few sizes over all of them
 def test_each_wrong_module_is_named(id, rule, f, sizes, seed):
     (failure,) = asked(f, seed, **sizes).failed
     assert (failure.mistake, failure.rule) == (id, rule)
@@ -494,7 +494,7 @@ SAME_HERE = {  # of self-attention; in cross-attention the axes of the first do 
 
 
 @given(st.sampled_from([(6, 3, 4), (4, 2, 8), (6, 6, 4), (3, 3, 8)]), seeds)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 def test_all_ways_are_apart(shape, seed):
     H, G, d_k = shape
     trial = Trial(Shaped(H, G, d_k), Draw(seed=seed))
