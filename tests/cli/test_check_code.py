@@ -237,6 +237,7 @@ def test_a_wrong_function_gets_its_mistakes_in_one_command(
         "no-scale",
         "mask-after-softmax",
     ]
+    assert [each["beside"] for each in failed[:2]] == [[], ["no-scale"]]
     monkeypatch.chdir(tmp_path)
     script = failed[0]["reproduce"].replace("'docs/checking'", repr(str(ROOT / "docs" / "checking")))
     scope: dict[str, Any] = {}
