@@ -20,10 +20,10 @@ ACCEPTED = {
 }
 
 
-def wrong(library: str) -> dict[tuple[str, str], Implementation]:
-    """Every wrong implementation, by what it is and the id of its mistake."""
+def wrong(library: str) -> dict[str, Implementation]:
+    """Every wrong implementation, by what it is and its mistake."""
     modules = [import_module(f"implementations.{name.format(library)}") for name in WRONG]
-    return {(each.kind, id): each for module in modules for id, each in module.WRONG.items()}
+    return {f"{each.kind} {name}": each for module in modules for name, each in module.WRONG.items()}
 
 
 def accepted(library: str) -> dict[str, Implementation]:
