@@ -335,13 +335,11 @@ def torch():
     return pytest.importorskip("torch")
 
 
-def llama(torch, mixed=False):
+def llama(torch):
     """As Llama's reference has it: a table of complex numbers, made elsewhere."""
 
     def precompute(dim, end, theta=10_000.0):
         freqs = 1.0 / (theta ** (torch.arange(0, dim, 2).float() / dim))
-        if mixed:
-            freqs = freqs.flip(0)[[*range(1, dim // 2), 0]]
         angle = torch.outer(torch.arange(end).float(), freqs)
         return torch.polar(torch.ones_like(angle), angle)
 
