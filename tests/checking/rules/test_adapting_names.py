@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from typing import Any
@@ -305,6 +306,16 @@ def test_a_hostile_signature_is_survived():
     works(Raises())
     assert "mask" not in works(Lies()).offers
     works(many())  # 200 parameters: not believed, and called by position
+
+
+def test_what_warns_is_called_all_the_same():
+    def warns(q, k, v, causal=False):
+        warnings.warn("nobody hears it", stacklevel=1)
+        return attend(q, k, v, past(q.shape[-2], k.shape[-2]) if causal else None)[0]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert {"causal", "peak_bytes"} <= adapt(warns).offers
 
 
 def test_an_object_that_raises_whatever_is_asked_of_it_is_refused():

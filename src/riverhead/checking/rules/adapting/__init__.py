@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
+
+import numpy as np
 
 from riverhead.checking.rules.adapting.signature import Asked
 from riverhead.checking.rules.running.subject import Adapter
@@ -26,4 +29,6 @@ def adapt(thing: Any, asked: Asked | None = None) -> Adapter:
     asked = asked or Asked()
     if not callable(thing) and looks_like(thing) != "cache":
         raise InputError(f"{thing!r:.100} cannot be called; a function, a module or a class is checked")
-    return adapter_of(thing, asked)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what it is tried with is not what it was written for
+        return adapter_of(thing, asked)

@@ -55,8 +55,7 @@ class Probe:
         way = way or self.way
         try:
             handed = hand_over(way, call, layout)
-            with np.errstate(all="ignore"):
-                return call_with(way, handed.values), handed
+            return call_with(way, handed.values), handed
         except Exception as error:  # noqa: BLE001 - it is somebody's code
             self.raised[what] = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
             return None
