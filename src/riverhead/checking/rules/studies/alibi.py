@@ -343,6 +343,7 @@ def _future(outcome: Outcome, slopes: NDArray[Any]) -> Agreed:
 ALIBI_STUDIES = (
     Study("alibi-slopes", slope_calls, SLOPE_WAYS, judge=judge_slopes),
     Study("alibi", bias_calls, BIAS_WAYS, USUAL, judge_bias("alibi-distance", BIAS_WAYS)),
-    Study("alibi-cross", cross_calls, (*BIAS_WAYS, *FROM_START), judge=judge_bias(
-        "alibi-cross", (*FROM_START, OF_QUERIES, *BIAS_WAYS))),
+    Study("alibi-cross", cross_calls, (*BIAS_WAYS, *FROM_START),
+          (Agreed("alibi-align", "end", "the last query stands at the last key"),),
+          judge_bias("alibi-cross", (*FROM_START, OF_QUERIES, *BIAS_WAYS))),
 )  # fmt: skip
