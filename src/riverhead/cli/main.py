@@ -18,7 +18,7 @@ from riverhead.errors import InputError, RiverheadError
 VERBS = {  # name: (module, the line in --help); a verb's module is imported only when it is called
     "show": ("riverhead.cli.show", "Attention worked by hand, then in a real head."),
     "look": ("riverhead.cli.look", "Inside a real model: heads, map, compare, without, generate."),
-    "check": ("riverhead.cli.check", "Every number of an article, checked."),
+    "check": ("riverhead.cli.check", "An article's numbers, an attention function, a backend."),
     "learn": ("riverhead.cli.learn", "Attention by hand: six lessons, graded exercises, a tutor."),
     "plan": ("riverhead.cli.plan", "What a model costs: parameters, FLOPs, bytes, with their formulas."),
     "why": ("riverhead.cli.why", "Measured experiments: why attention is built as it is."),
@@ -33,6 +33,7 @@ Examples:
   riverhead show "She paid the money into the bank" --yes
   riverhead look heads "The river bank flooded"
   riverhead check article README.md
+  riverhead check code mine.py:attention
   riverhead learn
   riverhead learn exercise softmax
   riverhead plan llama-3-8b --tokens 100000
