@@ -66,7 +66,9 @@ def converted(study: Study) -> Study:
     ways, judge = study.ways, study.judge
     if study.name in WHO:
         ways, judge = empty_ways(study.name, WHO[study.name]), empty_judge
-    return replace(study, calls=partial(if_apart, study=study, calls=calls), ways=ways, judge=judge)
+    if study.name != "inputs-unchanged":
+        calls = partial(if_apart, study=study, calls=calls)
+    return replace(study, calls=calls, ways=ways, judge=judge)
 
 
 def if_apart(trial: Trial, study: Study, calls: Callable[[Trial], Sequence[Call]]) -> Sequence[Call]:
