@@ -58,5 +58,7 @@ def listing(kinds: tuple[str, ...]) -> Scene:
 
 
 def _mistakes(kind: str, rule: Rule) -> tuple[Choice, ...]:
+    """The mistakes of a rule; one that several studies know in the same words stands once."""
     ways = (way for study in STUDIES[kind] for way in study.ways)
-    return tuple(way for way in ways if way.rule == rule.id and way.agreed is None)
+    mistakes = [way for way in ways if way.rule == rule.id and way.agreed is None]
+    return tuple({(way.id, way.says): way for way in mistakes}.values())
