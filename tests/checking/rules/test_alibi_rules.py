@@ -87,9 +87,9 @@ NOT_WRONG = {
     ("alibi-future", "zero"): bias(lambda i, j, T: -max(i - j, 0)),
     ("alibi-future", "rising"): bias(lambda i, j, T: j - i),
     ("alibi-future", "hidden"): bias(lambda i, j, T: j - i if j <= i else -np.inf),
-    ("alibi-form", "key position"): bias(lambda i, j, T: j),
-    ("alibi-form", "from the last key"): bias(lambda i, j, T: j - (T - 1)),
-    ("alibi-form", "constant in a row"): bias(lambda i, j, T: 3 + i**2 - abs(i - j)),
+    ("alibi-form", "key-position"): bias(lambda i, j, T: j),
+    ("alibi-form", "from-last-key"): bias(lambda i, j, T: j - (T - 1)),
+    ("alibi-form", "row-constant"): bias(lambda i, j, T: 3 + i**2 - abs(i - j)),
     ("alibi-steepest", "4"): lambda n_heads: np.sqrt(right(n_heads)),
 }
 lengths = st.permutations([3, 4, 5, 7]).map(lambda n: Sizes(T_q=min(n[:2]), T_k=max(n[:2]) + 1, H=n[2]))

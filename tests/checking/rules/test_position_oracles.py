@@ -28,10 +28,10 @@ def test_alibi_of_bloom_and_of_mpt():
     from transformers.models.mpt.modeling_mpt import build_mpt_alibi_tensor
 
     assert conventions(build_alibi_tensor, "alibi")[0] == {
-        "alibi-form": "key position",
+        "alibi-form": "key-position",
         "alibi-future": "rising",
     }
-    last = {"alibi-form": "from the last key", "alibi-future": "rising"}
+    last = {"alibi-form": "from-last-key", "alibi-future": "rising"}
     assert conventions(build_mpt_alibi_tensor, "alibi")[0] == last
 
 

@@ -187,8 +187,8 @@ def test_whatever_makes_a_pair_and_whatever_the_base_passes_and_is_reported(turn
 FREE = {
     ("rope-direction", "backwards"): of(lambda t: -t),
     ("rope-start", "1"): lambda x, positions: right(x, np.asarray(positions) + 1),
-    ("rope-start", "a quarter turn"): of(lambda t: np.pi / 2 - t),
-    ("rope-order", "slowest first"): of(lambda t: t[..., ::-1]),
+    ("rope-start", "quarter-turn"): of(lambda t: np.pi / 2 - t),
+    ("rope-order", "slowest-first"): of(lambda t: t[..., ::-1]),
     ("rope-scaling", "0.25"): of(lambda t: t / 4),
     ("rope-factor", "1.277"): lambda x, positions: (
         (0.1 * np.log(16) + 1) * right(x, positions)

@@ -178,10 +178,10 @@ BIAS: Mapping[str, Change] = {
 BIAS_WAYS = (
     Choice("alibi-key-position", "alibi-distance",
            "each row is slope times the key's own position: the same up to a constant",
-           {"distance": lambda p: -p.j}, ("alibi-form", "key position")),
+           {"distance": lambda p: -p.j}, ("alibi-form", "key-position")),
     Choice("alibi-from-last", "alibi-distance",
            "each row counts from the last key: the same up to a constant",
-           {"distance": lambda p: p.T_k - 1 - p.j}, ("alibi-form", "from the last key")),
+           {"distance": lambda p: p.T_k - 1 - p.j}, ("alibi-form", "from-last-key")),
     Choice("alibi-sign", "alibi-distance", "the bias grows with distance: far keys get more weight",
            {"bias+": lambda p: -p.bias}),
     Choice("alibi-distance-from-start", "alibi-distance",
@@ -221,7 +221,11 @@ FUTURES = {
     "rising": "keys after the query get more: a causal mask must hide them",
     "other": "keys after the query get another bias: a causal mask must hide them",
 }
-USUAL = tuple(Agreed("alibi-future", name, says) for name, says in FUTURES.items())
+USUAL = (
+    *(Agreed("alibi-future", name, says) for name, says in FUTURES.items()),
+    Agreed("alibi-form", "distance", "each row is −slope times the distance itself"),
+)
+AT_END = Agreed("alibi-align", "end", "the last query stands at the last key")
 
 
 def bias_calls(trial: Trial) -> Sequence[Call]:
@@ -271,7 +275,7 @@ def judge_bias(rule: str, ways: Sequence[Choice]) -> Any:
         known = [LOOSE, *trial.known]
         found = explain(seen, known, ways, BIAS)
         if found is None and all(_level(call, outcome, ()) for call, outcome in seen):
-            trial.agree(Agreed("alibi-form", "constant in a row", "each row has a constant of its own added"))
+            trial.agree(Agreed("alibi-form", "row-constant", "each row has a constant of its own added"))
             found = ()
         mistakes = [way for way in found or () if way.agreed is None or not trial.wanted(*way.agreed)]
         for way in mistakes if found is not None else (None,):
@@ -285,6 +289,8 @@ def judge_bias(rule: str, ways: Sequence[Choice]) -> Any:
             if way.agreed and way not in mistakes:
                 trial.agree(Agreed(*way.agreed, way.says))
         trial.known += [way for way in found or () if way.agreed]
+        if rule == "alibi-cross" and found == () and not trial.known:
+            trial.agree(AT_END)
         if rule == "alibi-distance" and found is not None and not mistakes:
             future = _future(observed[0][1], slopes)
             if trial.wanted("alibi-future", future.name):
@@ -344,6 +350,5 @@ ALIBI_STUDIES = (
     Study("alibi-slopes", slope_calls, SLOPE_WAYS, judge=judge_slopes),
     Study("alibi", bias_calls, BIAS_WAYS, USUAL, judge_bias("alibi-distance", BIAS_WAYS)),
     Study("alibi-cross", cross_calls, (*BIAS_WAYS, *FROM_START),
-          (Agreed("alibi-align", "end", "the last query stands at the last key"),),
-          judge_bias("alibi-cross", (*FROM_START, OF_QUERIES, *BIAS_WAYS))),
+          (AT_END,), judge_bias("alibi-cross", (*FROM_START, OF_QUERIES, *BIAS_WAYS))),
 )  # fmt: skip

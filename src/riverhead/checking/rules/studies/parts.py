@@ -98,7 +98,8 @@ def judge_positions(trial: Trial, study: Study, observed: Observed) -> None:
     judged(trial, cases, PLACE_WAYS, PLACES)
 
 
-POSITION_STUDIES = (Study("positions", position_calls, PLACE_WAYS, judge=judge_positions),)
+FROM_ZERO = Agreed("positions-start", "0", "the first token stands at position 0")
+POSITION_STUDIES = (Study("positions", position_calls, PLACE_WAYS, (FROM_ZERO,), judge_positions),)
 
 # ---------------------------------------------------------------- two partial results made one
 
@@ -206,8 +207,9 @@ def merged(ways: Sequence[Choice]) -> Any:
     return judge
 
 
+NATURAL = Agreed("merge-base", "e", "sums are kept as natural logarithms")
 MERGE_STUDIES = (
-    Study("merge", merge_calls, MERGE_WAYS, judge=merged(MERGE_WAYS)),
+    Study("merge", merge_calls, MERGE_WAYS, (NATURAL,), merged(MERGE_WAYS)),
     Study("merge-far", far_calls, FAR, judge=merged(FAR)),
     Study("merge-empty", empty_calls, NAN, judge=merged(NAN)),
 )

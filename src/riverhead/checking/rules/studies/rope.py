@@ -247,5 +247,10 @@ USUAL = (
     Agreed("rope", "half", "components i and i + d/2 make a pair"),
     Agreed("rope", "other", "the pairs, or what turns them, are none of the usual ones"),
     Agreed("rope-base", f"{BASE:g}", f"pair i turns by {BASE:g}^(−2i/d) radians a token"),
+    Agreed("rope-direction", "forwards", "each pair is turned by +angle"),
+    Agreed("rope-start", "0", "the first token is not turned"),
+    Agreed("rope-order", "fastest-first", "the first pair is the fastest"),
+    Agreed("rope-scaling", "1", "positions are taken as they are"),
+    Agreed("rope-factor", "1", "turned vectors are as long as before"),
 )
 ROPE_STUDIES = (Study("rope", calls, WAYS[True], USUAL, judge), OFFSET, POSITIONS, HEADS, PRECISION, FAR)
