@@ -16,6 +16,7 @@ __all__ = ["fitted"]
 
 GRID = np.geomspace(2**-10, 2**6, 65)  # times ±1: where the search for the factor begins
 STEPS = 40  # of Gauss and Newton; from the right start five are enough
+ROUNDED = 1e-4  # relative: what is this near the usual factor is the usual one, worked out in fewer digits
 NEAR = 1e-6  # relative: a fitted 1/c² this near a whole number is that number
 
 
@@ -29,7 +30,7 @@ def fitted(observed: Sequence[tuple[Call, Outcome]]) -> tuple[Choice, ...]:
     for _ in range(STEPS):
         factor = _nearer(call, outcome, factor)
     right = 1 / math.sqrt(follow(call).d_k)
-    if not math.isfinite(factor) or math.isclose(factor, right, rel_tol=NEAR):  # the usual one, rounded
+    if not math.isfinite(factor) or math.isclose(factor, right, rel_tol=ROUNDED):  # the usual one
         return ()
     says = f"the dots are multiplied by {_root(factor)}, not by {right:.4g}"
     return (Choice("scale-other", "scale", says, {"factor": lambda p: factor}, loose=NEAR),)
