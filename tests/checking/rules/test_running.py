@@ -138,6 +138,31 @@ def test_what_is_no_result_is_an_error(f: Callable[..., Any], said: str) -> None
     assert (outcome.ended, dict(outcome.arrays)) == ("", {})
 
 
+def test_what_stands_at_the_parent_s_input_is_not_read() -> None:
+    ear, mouth = os.pipe()
+    os.write(mouth, b"a secret\n")
+    before = os.dup(0)
+    os.dup2(ear, 0)
+    try:
+        assert once(lambda q: input()).error.startswith("EOFError")
+        assert os.read(ear, 9) == b"a secret\n"
+    finally:
+        os.dup2(before, 0)
+        for number in (before, ear, mouth):
+            os.close(number)
+
+
+def test_a_child_that_somebody_else_waited_for_is_gone() -> None:
+    def exits(q: Any) -> Any:
+        os._exit(3)
+
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system waits for every child at once
+    try:
+        assert "its process left" in once(exits).ended
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
 def test_an_interrupt_of_its_own_is_an_error_as_any() -> None:
     def interrupts(q: Any) -> Any:
         raise KeyboardInterrupt
@@ -262,11 +287,13 @@ def test_a_child_without_its_parent_leaves() -> None:
     assert process is not None
     process._line.sendall(wire.of_call(CALL))  # and nobody hears the answer
     os.close(mouth)
-    assert select.select([ear], [], [], 10)[0], "it hangs for ever"
-    assert process._gone(10)
-    assert process._status == -signal.SIGALRM
-    subject._end()
-    os.close(ear)
+    try:
+        assert select.select([ear], [], [], 10)[0], "it hangs for ever"
+        assert process._gone(10)
+        assert process._status == -signal.SIGALRM
+    finally:
+        subject._end()
+        os.close(ear)
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,10 @@ class Process:
         """Whether it has ended, or does so within some seconds."""
         deadline = time.monotonic() + seconds
         while self._status is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            try:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:  # somebody else has waited for it
+                pid, status = self.pid, 0
             if pid:
                 self._status = os.waitstatus_to_exitcode(status)
             elif time.monotonic() >= deadline:
