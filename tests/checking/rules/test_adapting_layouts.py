@@ -125,6 +125,15 @@ def test_whoever_takes_two_axes_means_what_stands_before_them_by_more():
     same(run(heads_as_time, Call(arrays)), loops(**turned).swapaxes(1, 2))
 
 
+def test_a_function_that_never_gives_the_same_twice_has_a_layout_by_what_fits():
+    noise = np.random.default_rng(0)
+
+    def noisy(q, k, v):
+        return bthd(q, k, v) + noise.normal()
+
+    assert "layout (B, T, H, d)" in adapt(noisy).notes
+
+
 def test_a_layout_that_fits_only_by_mistake_is_left_out():
     def turns(q, k, v):  # (B, T, H, d); of three axes it would attend over features
         q, k, v = (x.swapaxes(1, 2) for x in (q, k, v))

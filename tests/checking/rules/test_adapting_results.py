@@ -113,6 +113,8 @@ def test_weights_averaged_over_heads_come_back_as_they_are():
 def test_what_returns_weights_alone_has_them_for_its_output():
     adapter = adapt(lambda q, k, v: attend(q, k, v)[1])
     assert "weights" not in adapter.offers
+    with pytest.raises(InputError, match="returns no weights"):
+        adapter.run(Call(drawn(3), want=("weights",)))
     v = np.broadcast_to(np.eye(T_K), (*LEADING[3], T_K, T_K))
     arrays = drawn(3)
     same(adapter.run(Call(arrays)), loops(arrays["q"], arrays["k"], v))

@@ -76,10 +76,11 @@ class AttentionAdapter:
         self._check(call)
         rank = call.arrays["q"].ndim
         handed = hand_over(self.way, call, self.way.layouts[rank])
-        before = {name: as_array(handed.values[name]) for name in handed.values if name in call.arrays}
         reading = self.way.readings[handed.layout, "weights" in call.want]
         if "script" in call.want:
             return Outcome(facts={"script": script(self.way, call, handed, reading)})
+        looked_at = call.arrays if "inputs" in call.want else {}
+        before = {name: as_array(handed.values[name]) for name in looked_at if name in handed.values}
         made = WANTS[next((want for want in call.want if want in WANTS), "")](
             self.way, call, handed, lambda result: pick(result, reading.out), reading.layout
         )
@@ -87,7 +88,7 @@ class AttentionAdapter:
         facts = {"dtype": dtype_of(pick(made.result, reading.out)), **made.facts}
         if call.dtype == "float64" != self.way.dtype:
             facts["given"] = self.way.dtype
-        if "inputs" in call.want:
+        if looked_at:
             inputs, changed = afterwards(call, handed, before)
             arrays, facts = arrays | inputs, facts | {"changed": changed}
         return Outcome(arrays, facts)
@@ -99,6 +100,8 @@ class AttentionAdapter:
             raise InputError(f"{self.name} takes no q of {rank} axes; it takes {sorted(self.way.layouts)}")
         if strange := [name for name in (*call.arrays, *call.options) if name not in taken]:
             raise InputError(f"{self.name} takes no {strange[0]}")
+        if "weights" in call.want and (self.way.layouts[rank], True) not in self.way.readings:
+            raise InputError(f"{self.name} returns no weights")
 
 
 BESIDE = ("probe", "mask_form", "causal", "training")  # not handed over as they are; or nothing to hand over
