@@ -125,6 +125,13 @@ def test_whoever_takes_two_axes_means_what_stands_before_them_by_more():
     same(run(heads_as_time, Call(arrays)), loops(**turned).swapaxes(1, 2))
 
 
+def test_heads_have_an_axis_of_their_own_where_they_can():
+    def told(q, k, v, n_heads):
+        return attend(q, k, v)[0]
+
+    assert "layout (T, d), (B, T, d), (B, H, T, d)" in works(told).notes
+
+
 def test_a_function_that_never_gives_the_same_twice_has_a_layout_by_what_fits():
     noise = np.random.default_rng(0)
 
