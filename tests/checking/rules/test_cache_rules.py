@@ -9,6 +9,7 @@ from riverhead.checking.rules import implementation
 from riverhead.checking.rules.draw import Draw
 from riverhead.checking.rules.studies.memory_steps import STEP_WAYS
 from riverhead.core import KVCache
+from riverhead.errors import InputError
 
 
 def of(name, **methods):
@@ -300,3 +301,22 @@ def test_riverheads_own_passes_from_outside():
     report = implementation(KVCache, isolated=False)
     assert (report.kind, report.failed) == ("cache", ())
     assert {"cache-window", "cache-count", "cache-stable"} <= set(report.passed)
+
+
+def made_by_hand(cache, k, v):
+    """A function that is handed a cache which somebody else made."""
+    return cache.update(k, v)
+
+
+def test_a_cache_that_a_function_is_handed_is_made_by_what_is_named():
+    for maker in (Cache, "Cache"):
+        assert not asked(made_by_hand, cache=maker).failed
+    with pytest.raises(InputError, match="nothing of that name"):
+        asked(made_by_hand, cache="Cash")
+    with pytest.raises(InputError, match="could not be given tokens"):
+        asked(made_by_hand)
+
+
+def test_what_is_no_cache_is_refused_with_what_it_takes():
+    with pytest.raises(InputError, match="takes k; a cache takes k and v"):
+        asked(lambda k: k)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from riverhead.checking.rules.adapting.held import METHODS, counted, held_of, me
 from riverhead.checking.rules.adapting.module_making import made
 from riverhead.checking.rules.adapting.returns import as_array, dtype_of, is_module
 from riverhead.checking.rules.adapting.signature import Asked, name_of
-from riverhead.checking.rules.adapting.slots import Slots, constructor, slots_of
+from riverhead.checking.rules.adapting.slots import Slots, constructor, named_in, slots_of
 from riverhead.checking.rules.call import Call, Outcome
 from riverhead.checking.rules.draw import Sizes
 from riverhead.errors import InputError
@@ -133,48 +133,58 @@ class CacheAdapter:
 def cache(thing: Any, asked: Asked | None = None) -> CacheAdapter:
     """Return how a cache is called: what holds, f(cache, k, v), a step f(q, k, v, cache), or a module.
 
-    A class is made anew for each session. Raises `InputError` where it is not known what to call.
+    A class is made anew for each session; the argument ``cache`` names what makes the cache that a function
+    is handed first. Raises `InputError` where it is not known what to call.
 
     >>> from riverhead.core import KVCache
     >>> sorted(cache(KVCache).offers)
     ['count', 'keys and values back', 'window']
     """
     asked = asked or Asked()
-    make = _maker(thing, asked)
+    arguments = dict(asked.arguments)
+    empty = named_in(thing, "cache", arguments.pop("cache", None))
+    make = _maker(thing, Asked(asked.kind, asked.arrays, arguments))
     example = make(Call({}, {}))
     method = _appending(thing, example)
-    take = slots_of(method, "cache", asked.arguments if method is thing else {}, ())
+    take = slots_of(method, "cache", arguments if method is thing else {})
     inputs = set("qkvx") & set(take.by_role)
     if not ({"k", "v"} <= inputs or inputs == {"x"}):
         raise InputError(
-            f"{name_of(thing)} takes {', '.join(p.name for p in take.by_role.values()) or 'nothing'}; "
-            "a cache takes k and v, a step q, k, v and a cache, a module x and a cache"
+            f"{name_of(thing)} takes {take.words or 'nothing'}; a cache takes k and v, a step q, k, v and a "
+            "cache, a module x and a cache"
         )
-    offers = _offers(thing, example, take)
-    width = _width(example) if "x" in inputs else 0
+
+    def adapter(array: Kind, empty: Callable[[], Any]) -> CacheAdapter:
+        def new(call: Call) -> Session:
+            held = make(call)
+            return Session(slots_of(_appending(thing, held), "cache", take.fixed), held, empty())
+
+        width = _width(example) if "x" in inputs else 0
+        notes = (array.words, f"takes {take.words}")
+        return CacheAdapter(
+            name_of(thing), new, array, frozenset(_offers(thing, example, take)), notes, width
+        )
+
+    empties = [empty] if empty is not None else EMPTY if "cache" in take else EMPTY[:1]
+    return _first_that_runs(
+        name_of(thing),
+        [adapter(array, each) for array in order(method, asked.arrays) for each in empties],
+        inputs,
+    )
+
+
+def _first_that_runs(name: str, adapters: Sequence[CacheAdapter], inputs: set[str]) -> CacheAdapter:
     raised: dict[str, str] = {}
-    for array in order(method, asked.arrays):
-        for empty in (
-            EMPTY if "cache" in take and not inspect.isclass(asked.arguments.get("cache")) else EMPTY[:1]
-        ):
-
-            def new(call: Call, empty: Callable[[], Any] = empty) -> Session:
-                held = make(call)
-                again = slots_of(_appending(thing, held), "cache", take.fixed, ())
-                maker = asked.arguments.get("cache")
-                return Session(again, held, maker() if callable(maker) else empty())
-
-            notes = (array.words, f"takes {', '.join(p.name for p in take.by_role.values())}")
-            adapter = CacheAdapter(name_of(thing), new, array, frozenset(offers), notes, width)
-            for how in ({}, {"vectors": True}):
-                try:
-                    adapter.run(_try(inputs, bool(how)))
-                except Exception as error:  # noqa: BLE001 - it is somebody's code
-                    raised.setdefault(array.words, f"{type(error).__name__}: {error}".splitlines()[0][:300])
-                    continue
-                return adapter
+    for adapter in adapters:
+        for vectors in (False, True):
+            try:
+                adapter.run(_try(inputs, vectors))
+            except Exception as error:  # noqa: BLE001 - it is somebody's code
+                raised.setdefault(adapter.notes[0], f"{type(error).__name__}: {error}".splitlines()[0][:300])
+                continue
+            return adapter
     lines = "".join(f"\n  {words}: {why}" for words, why in raised.items())
-    raise InputError(f"{name_of(thing)} could not be given tokens:{lines}")
+    raise InputError(f"{name} could not be given tokens:{lines}")
 
 
 def _try(inputs: set[str], vectors: bool) -> Call:
@@ -197,15 +207,8 @@ def _maker(thing: Any, asked: Asked) -> Callable[[Call], Any]:
         def make(call: Call) -> Any:
             shape = call.arrays["k"].shape if "k" in call.arrays else (1, 1, 1, 1)
             B, H, _, d = ((1,) * 4 + shape)[-4:]
-            sizes = {
-                "room": ROOM,
-                "batch": B,
-                "n_heads": H,
-                "d_k": d,
-                "d_v": d,
-                "n_layers": 2,
-                "window": ROOM,
-            }
+            widths = {"batch": B, "n_heads": H, "d_k": d, "d_v": d}
+            sizes = {**widths, "room": ROOM, "window": ROOM, "n_layers": 2}
             said = {"window": call.options["window"]} if "window" in call.options else {}
             return take(said, sizes)
 

@@ -54,7 +54,7 @@ class PartAdapter:
 
 def _adapter(thing: Any, asked: Asked, kind: str, take: Slots, tries: Mapping[str, Any]) -> PartAdapter:
     raised: dict[str, str] = {}
-    notes = (f"takes {', '.join(p.name for p in take.by_role.values())}",)
+    notes = (f"takes {take.words}",)
     for array in order(thing, asked.arrays):
         for wide in (False, True) if kind == "merge" else (False,):
             adapter = PartAdapter(name_of(thing), kind, take, array, (array.words, *notes), wide)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riverhead.checking.rules.adapting.arrays import Kind, order
-from riverhead.checking.rules.adapting.returns import as_array, dtype_of, said
+from riverhead.checking.rules.adapting.returns import as_array, dtype_of, is_module, said
 from riverhead.checking.rules.adapting.signature import Asked, function_of, name_of
-from riverhead.checking.rules.adapting.slots import Slots, constructor, slots_of
+from riverhead.checking.rules.adapting.slots import Slots, constructor, named_in, slots_of
 from riverhead.checking.rules.call import Call, Outcome
 from riverhead.errors import InputError
 
@@ -137,7 +136,7 @@ def rope(thing: Any, asked: Asked | None = None) -> RopeAdapter:
             except Exception as error:  # noqa: BLE001 - it is somebody's code
                 raised[array.words] = f"{type(error).__name__}: {error}".splitlines()[0][:300]
                 continue
-            notes = (array.words, f"takes {', '.join(p.name for p in turn.by_role.values())}")
+            notes = (array.words, f"takes {turn.words}")
             return RopeAdapter(adapter.name, make, maker, array, adapter.offers, notes)
     lines = "".join(f"\n  {words}: {why}" for words, why in raised.items())
     raise InputError(f"{name_of(thing)} could not be called with vectors to turn:{lines}")
@@ -183,14 +182,7 @@ def _turner(thing: Any, arguments: Mapping[str, Any]) -> Slots:
         method = next(
             (getattr(thing, name) for name in METHODS if callable(getattr(thing, name, None))), thing
         )
-        torch = sys.modules.get("torch")
-        if (
-            torch is not None
-            and isinstance(thing, torch.nn.Module)
-            and getattr(method, "__name__", "") == "forward"
-        ):
-            method = thing
-        thing = method
+        thing = thing if is_module(thing) and getattr(method, "__name__", "") == "forward" else method
     slots = slots_of(thing, "rope", arguments, ("x",))
     if "y" in slots and "x" not in slots:  # a function of keys alone
         by_role = {"x" if role == "y" else role: p for role, p in slots.by_role.items()}
@@ -199,17 +191,9 @@ def _turner(thing: Any, arguments: Mapping[str, Any]) -> Slots:
 
 
 def _maker(thing: Any, named: Any) -> Slots | None:
-    """The function that makes the table: itself, or its name in the module of the function."""
-    if named is None:
-        return None
-    if isinstance(named, str):
-        function = function_of(thing)
-        module = sys.modules.get(getattr(function, "__module__", "") or "")
-        found = (getattr(function, "__globals__", {}) or vars(module or sys)).get(named)
-        if not callable(found):
-            raise InputError(f"table={named}: {name_of(thing)}'s module defines no function of that name")
-        named = found
-    return slots_of(named, "rope", {}, ("width", "length"))
+    """Where the function that makes the table takes what."""
+    maker = named_in(thing, "table", named)
+    return None if maker is None else slots_of(maker, "rope", {}, ("width", "length"))
 
 
 # ---------------------------------------------------------------- ALiBi
@@ -283,7 +267,7 @@ def alibi(thing: Any, asked: Asked | None = None) -> AlibiAdapter:
     for array in order(thing, asked.arrays):
         adapter = AlibiAdapter(
             name_of(thing), make, array, frozenset(offers),
-            (f"takes {', '.join(p.name for p in take.by_role.values())}",))  # fmt: skip
+            (f"takes {take.words}",))  # fmt: skip
         try:
             adapter.run(Call({}, {"n_heads": 8, "T_q": 5, "T_k": 5}))
         except Exception as error:  # noqa: BLE001 - it is somebody's code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,10 +13,10 @@ from inspect import Parameter
 from types import MappingProxyType
 from typing import Any
 
-from riverhead.checking.rules.adapting.signature import Signature, name_of, signature_of
+from riverhead.checking.rules.adapting.signature import Signature, function_of, name_of, signature_of
 from riverhead.errors import InputError
 
-__all__ = ["Slots", "constructor", "slots_of"]
+__all__ = ["Slots", "constructor", "named_in", "names", "slots_of"]
 
 
 @cache
@@ -35,6 +36,11 @@ class Slots:
 
     def __contains__(self, role: str) -> bool:
         return role in self.by_role
+
+    @property
+    def words(self) -> str:
+        """The names of what it takes."""
+        return ", ".join(parameter.name for parameter in self.by_role.values())
 
     def must(self, role: str) -> bool:
         """Whether a parameter has no value of its own."""
@@ -97,6 +103,22 @@ def constructor(
         every = {}.values()
     named = tuple(p for p in every if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
     return slots_of(made, table, arguments, first if named else (), Signature(named, "its signature"))
+
+
+def named_in(thing: Any, argument: str, value: Any) -> Any:
+    """Return what an argument stands for: a function or a class, or the name of one beside ``thing``.
+
+    Raises `InputError` where there is none of that name.
+    """
+    if value is None or callable(value):
+        return value
+    function = function_of(thing)
+    known = dict(getattr(function, "__globals__", {})) | vars(
+        sys.modules.get(getattr(thing, "__module__", ""), sys)
+    )
+    if not callable(known.get(str(value))):
+        raise InputError(f"{argument}={value}: nothing of that name is defined beside {name_of(thing)}")
+    return known[str(value)]
 
 
 def _role(parameter: Parameter, table: str, found: Mapping[str, Parameter]) -> str | None:

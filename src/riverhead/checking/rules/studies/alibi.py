@@ -200,6 +200,8 @@ BIAS_WAYS = (
     Choice("alibi-logarithm", "alibi-distance", "the logarithm of the distance is taken",
            {"distance+": lambda p: np.sign(p.distance) * np.log1p(np.abs(p.distance)) / np.log(2)}),
 )  # fmt: skip
+ROW_CONSTANT = Choice("alibi-row-constant", "alibi-distance", "each row has a constant of its own added",
+                      {}, ("alibi-form", "row-constant"))  # fmt: skip
 FOLDS: Mapping[str, Change] = {  # what is done with keys that stand after the query
     "rising": lambda p: p.distance,
     "symmetric": lambda p: np.abs(p.distance),
@@ -266,47 +268,35 @@ def judge_bias(rule: str, ways: Sequence[Choice]) -> Any:
     """Judge a bias by what it is on the keys that a causal query sees; else up to a constant in each row."""
 
     def judge(trial: Trial, study: Study, observed: Observed) -> None:
-        wrong = next(((call, why) for call, outcome in observed
-                      if (why := outcome.trouble or _unfit(call, outcome))), None)  # fmt: skip
-        if wrong:
-            return trial.fail(rule, wrong[0], detail=wrong[1])
-        slopes = trial.facts["slopes"][8]
-        seen = [seen_of(call, outcome, slopes) for call, outcome in observed]
-        known = [LOOSE, *trial.known]
-        found = explain(seen, known, ways, BIAS)
-        if found is None and all(_level(call, outcome, ()) for call, outcome in seen):
-            trial.agree(Agreed("alibi-form", "row-constant", "each row has a constant of its own added"))
-            found = ()
-        mistakes = [way for way in found or () if way.agreed is None or not trial.wanted(*way.agreed)]
-        for way in mistakes if found is not None else (None,):
-            named = {"mistake": way.id, "did": way.says} if way else {}
-            call, shown = next(
-                ((call, cell) for call, outcome in seen if (cell := _bias_cell(call, outcome))),
-                (seen[0][0], {}),
-            )
-            trial.fail(rule, Call({}, call.options), **named, **shown)
+        for call, outcome in observed:
+            if wrong := outcome.trouble or _unfit(call, outcome):
+                return trial.fail(rule, call, detail=wrong)
+        seen = [seen_of(call, outcome, trial.facts["slopes"][8]) for call, outcome in observed]
+        found = explain(seen, [LOOSE, *trial.known], ways, BIAS)
+        if found is None and all(_level(call, outcome) for call, outcome in seen):
+            found = (ROW_CONSTANT,)
+        cells = ((call, cell) for call, outcome in seen if (cell := _bias_cell(call, outcome)))
+        call, shown = next(cells, (seen[0][0], {}))
         for way in found or ():
-            if way.agreed and way not in mistakes:
+            if way.agreed and trial.wanted(*way.agreed):
                 trial.agree(Agreed(*way.agreed, way.says))
-        trial.known += [way for way in found or () if way.agreed]
+                trial.known.append(way)
+            else:
+                trial.fail(rule, Call({}, call.options), mistake=way.id, did=way.says, **shown)
+        if found is None:
+            trial.fail(rule, Call({}, call.options), **shown)
         if rule == "alibi-cross" and found == () and not trial.known:
             trial.agree(AT_END)
-        if rule == "alibi-distance" and found is not None and not mistakes:
-            future = _future(observed[0][1], slopes)
-            if trial.wanted("alibi-future", future.name):
-                trial.agree(future)
-            else:
-                trial.fail(rule, Call({}, observed[0][0].options), detail=f"alibi-future is {future.name}; "
-                           f"{trial.expect['alibi-future']} was asked for")  # fmt: skip
-        trial.pass_(rule)
-        return None
+        if rule == "alibi-distance" and not trial.broke(rule):
+            _future(trial, *observed[0])
+        return trial.pass_(rule)
 
     return judge
 
 
-def _level(call: Call, outcome: Outcome, ways: Sequence[Choice]) -> bool:
+def _level(call: Call, outcome: Outcome) -> bool:
     """Whether a bias is right up to a constant in each row."""
-    p = follow(call, ways, BIAS)
+    p = follow(call, (), BIAS)
     own = np.take_along_axis(outcome.out, np.broadcast_to(p.i, (len(p.slopes), p.T_q, 1)), axis=-1)
     return (
         differ(np.where(p.seen, outcome.out - own, 0), p.out, WITHIN * max(1.0, float(np.abs(p.out).max())))
@@ -326,12 +316,12 @@ def _bias_cell(call: Call, outcome: Outcome) -> dict[str, Any]:
             "arithmetic": sum_}  # fmt: skip
 
 
-def _future(outcome: Outcome, slopes: NDArray[Any]) -> Agreed:
-    """What stands above the diagonal."""
+def _future(trial: Trial, call: Call, outcome: Outcome) -> None:
+    """Say what stands above the diagonal."""
     out = np.asarray(outcome.out, float)
     T = out.shape[-1]
     above = np.triu(np.ones((T, T), bool), 1)
-    ahead = (np.arange(T) - np.arange(T)[:, None])[above] * slopes[:, None]  # (H, pairs)
+    ahead = (np.arange(T) - np.arange(T)[:, None])[above] * trial.facts["slopes"][8][:, None]  # (H, pairs)
     found = out[:, above]
     with np.errstate(invalid="ignore"):  # −∞ less −∞, where keys are hidden
         steps = np.diff(out, axis=-1)[:, above[:, 1:]]
@@ -343,12 +333,16 @@ def _future(outcome: Outcome, slopes: NDArray[Any]) -> Agreed:
         "other": True,
     }
     name = next(name for name, holds in same.items() if holds)
-    return Agreed("alibi-future", name, FUTURES[name])
+    if trial.wanted("alibi-future", name):
+        trial.agree(Agreed("alibi-future", name, FUTURES[name]))
+    else:
+        detail = f"alibi-future is {name}; {trial.expect['alibi-future']} was asked for"
+        trial.fail("alibi-distance", Call({}, call.options), detail=detail)
 
 
 ALIBI_STUDIES = (
     Study("alibi-slopes", slope_calls, SLOPE_WAYS, judge=judge_slopes),
-    Study("alibi", bias_calls, BIAS_WAYS, USUAL, judge_bias("alibi-distance", BIAS_WAYS)),
+    Study("alibi", bias_calls, (*BIAS_WAYS, ROW_CONSTANT), USUAL, judge_bias("alibi-distance", BIAS_WAYS)),
     Study("alibi-cross", cross_calls, (*BIAS_WAYS, *FROM_START),
           (AT_END,), judge_bias("alibi-cross", (*FROM_START, OF_QUERIES, *BIAS_WAYS))),
 )  # fmt: skip
