@@ -222,6 +222,24 @@ def of_lists(q, k, v, cache):
     return attend(q[None], keys, values)[0]
 
 
+def of_dict(cache, k, v):
+    """A dict that is written to."""
+    cache["k"], cache["v"] = appended((cache["k"], cache["v"]) if cache else None, k, v)
+    return cache["k"], cache["v"]
+
+
+def of_new_dict(past, k, v):
+    """A dict that is made anew."""
+    return dict(zip("kv", appended((past["k"], past["v"]) if past else None, k, v), strict=True))
+
+
+def of_new_object(past, k, v):
+    """An object that is made anew."""
+    new = Cache()
+    new.k, new.v = appended((past.k, past.v) if past else None, k, v)
+    return new
+
+
 class Attends:
     """An object that is given q, k, v and keeps k and v itself."""
 
@@ -247,6 +265,9 @@ FORMS = {
     "tokens in the first axis": (by_axis_0, "Td"),
     "tokens before heads": (by_axis_1, "BTHd"),
     "a list of vectors": (of_lists, "d"),
+    "a dict that is written to": (of_dict, "BHTd"),
+    "a dict made anew": (of_new_dict, "BHTd"),
+    "an object made anew": (of_new_object, "BHTd"),
     "an object that attends": (Attends, "BHTd"),
     "an instance": (Attends(), "BHTd"),
     "a method that returns nothing": (returns_nothing(), "BHTd"),

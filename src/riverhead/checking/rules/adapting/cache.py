@@ -104,7 +104,7 @@ class CacheAdapter:
         result = session.take(pieces | said, told)
         session.n += T if not layer and not side else 0
         if "keys and values back" in self.offers:
-            keys, values, session.state = held_of(result, session.thing)
+            keys, values, session.state = held_of(result, session.thing, session.state)
             return {"keys": keys, "values": values}
         out, session.state = step_of(result, session.state)
         return {"out": out}

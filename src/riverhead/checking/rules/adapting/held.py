@@ -34,22 +34,34 @@ COUNTS = (
 )
 
 
-def held_of(result: Any, thing: Any) -> tuple[Any, Any, Any]:
-    """Return the keys, the values, and what is to be handed in again.
+def held_of(result: Any, thing: Any, state: Any) -> tuple[Any, Any, Any]:
+    """Return the keys, the values, and the cache for the next piece: what came back, or what was changed.
 
-    >>> held_of(([[1.0]], [[2.0]]), None)
+    >>> held_of(([[1.0]], [[2.0]]), None, None)
     ([[1.0]], [[2.0]], ([[1.0]], [[2.0]]))
     """
-    if isinstance(result, tuple) and len(result) == 3:  # keys, values, the cache: or the cache first
+    if isinstance(result, tuple) and len(result) == 3:  # keys, values and the cache, in some order
         arrays = [each for each in result if _is_array(each)]
-        state = next((each for each in result if not _is_array(each)), None)
+        others = [each for each in result if not _is_array(each)]
         if len(arrays) == 2:
-            return (*arrays, state)
-    for source in (result, thing):
+            return arrays[0], arrays[1], others[0]
+    for source in (result, thing, state):
         found = _pair(source)
         if found is not None:
-            return (*found, result)
+            whole = source is result and not isinstance(
+                result, (tuple, list)
+            )  # it brings the new cache itself
+            return (*found, result if whole or not _changed(state) else state)
     raise TypeError(f"it returned {said(result)}; keys and values are wanted, as two arrays")
+
+
+def _changed(state: Any) -> bool:
+    """Whether a cache that was handed in is one that is written to, and so stays the same object."""
+    return (
+        state is not None
+        and not isinstance(state, tuple)
+        and (not isinstance(state, (dict, list)) or bool(state))
+    )
 
 
 def _pair(source: Any) -> tuple[Any, Any] | None:
