@@ -87,10 +87,7 @@ def digits(trial: Trial, study: Study, observed: Observed) -> None:
     if all(outcome.error for _, outcome in observed):
         trial.pass_("precision")  # of float64, as the plain results were
     else:
-        fewer = any(choice.agreed and choice.agreed[0] == "precision" for choice in trial.known)
-        by_value(
-            trial, replace(study, ways=rounded(observed), usual=() if fewer else study.usual[1:]), observed
-        )
+        by_value(trial, replace(study, ways=rounded(observed), usual=()), observed)
 
 
 def as_wide(trial: Trial, study: Study, observed: Observed) -> None:
@@ -101,15 +98,16 @@ def as_wide(trial: Trial, study: Study, observed: Observed) -> None:
         if not outcome.trouble
     }
     apart = {given: found for given, found in kept.items() if found and found != given}
-    narrower = {given: found for given, found in apart.items() if BITS.get(found, 0) < BITS[given]}
-    for call, _ in observed:
-        if call.dtype in narrower:
-            did = f"{call.dtype} arrays give a result of {narrower[call.dtype]}"
-            trial.fail("dtype", call, mistake="dtype-narrowed", did=did)
-            return
-    name = "wider" if apart else "as-given"
-    words = ", ".join(f"{given} gives {found}" for given, found in (apart or kept).items() if found)
-    agreed(trial, "dtype", observed[0][0], Agreed("result", name, f"the result's dtype: {words}"))
+    narrower = [given for given, found in apart.items() if BITS.get(found, 0) < BITS[given]]
+    words = ", ".join(f"{given} gives {found}" for given, found in apart.items())
+    if narrower:
+        did = f"{narrower[0]} arrays give a result of {apart[narrower[0]]}"
+        trial.fail("dtype", observed[0][0], mistake="dtype-narrowed", did=did)
+    elif apart or not trial.wanted("result", "as-given"):
+        name, says = (
+            ("wider", f"results have more digits: {words}") if apart else ("as-given", RESULTS[0].says)
+        )
+        agreed(trial, "dtype", observed[0][0], Agreed("result", name, says))
     trial.pass_("dtype")
 
 

@@ -34,7 +34,8 @@ def _way(name: str, observed: Observed) -> Choice:
     rounding = Choice("", "", "", _rounding(BITS[name]))
     off = max(_off(follow(call, [rounding]).out, follow(call).out) for call, _ in observed)
     return Choice(
-        f"kept-in-{name}", "precision", f"results keep the digits of {name}, of which they have more to hold",
+        f"kept-in-{name}", "precision",
+        f"numbers are rounded to {name} on the way, to {BITS[name]} binary digits",
         agreed=("precision", name) if name == "float32" else None, loose=SLACK * off,
     )  # fmt: skip
 
