@@ -209,6 +209,11 @@ def laid(trial: Trial) -> Sequence[Call]:
 def as_plain(trial: Trial, study: Study, observed: Observed) -> None:
     """Whether a view gives what the plain array gives."""
     for (_, plain), (call, view) in zip(observed[::2], observed[1::2], strict=True):
+        if view.error and not plain.trouble:  # refused aloud: nobody gets another result
+            trial.not_offered.append(
+                NotOffered(study.name, f"arrays that are {HOWS[call.how]}: {view.error}")
+            )
+            return
         found = _apart(view, plain)
         if found is not None:
             did = f"arrays that are {HOWS[call.how]}, give another result than the same numbers in a row"

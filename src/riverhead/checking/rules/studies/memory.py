@@ -12,13 +12,17 @@ from riverhead.checking.rules.trial import Observed, Study, Trial
 
 __all__ = ["MEMORY"]
 
-LENGTHS = (64, 128, 256)  # a loop in plain Python takes a second for the longest
+SHORT = (128, 256)  # a loop in plain Python takes a second for the longest
+LONG = (1024, 2048)  # torch's kernel takes larger blocks from 768 queries on, and the same ones beyond
 BETWEEN = 3.0  # twice the length: twice the bytes, or four times
 
 
 def growing(trial: Trial) -> Sequence[Call]:
-    """One call, and the same twice and four times as long."""
-    return [Call(trial.qkv(T_q=T, T_k=T), want=("peak_bytes",)) for T in LENGTHS]
+    """A call, and the same twice as long; in the layout that kernels are made for, where it is offered."""
+    leading = (1, 1) if "heads" in trial.offers else ()
+    lengths = LONG if "bfloat16" in trial.offers else SHORT  # tensors: no loop over numbers in Python
+    wide = trial.draw.sizes.d_k  # kernels want values as wide as keys
+    return [Call(trial.qkv(*leading, T_q=T, T_k=T, d_v=wide), want=("peak_bytes",)) for T in lengths]
 
 
 def grown(trial: Trial, study: Study, observed: Observed) -> None:
@@ -27,8 +31,9 @@ def grown(trial: Trial, study: Study, observed: Observed) -> None:
     if not all(peaks):
         trial.not_offered.append(NotOffered(study.name, "its peak memory could not be measured"))
         return
-    squared = peaks[2] - peaks[1] > BETWEEN * (peaks[1] - peaks[0])
-    T, one = LENGTHS[-1], LENGTHS[-1] ** 2 * np.dtype(float).itemsize
+    squared = peaks[1] > BETWEEN * peaks[0]
+    T = observed[-1][0].arrays["q"].shape[-2]
+    one = T**2 * np.dtype(float).itemsize
     says = f"at T = {T} a call takes {peaks[-1] / one:.2g} times the bytes of {T} × {T} scores in float64"
     found = Agreed("memory", "T×T" if squared else "linear", says)
     if trial.wanted(found.aspect, found.name):
