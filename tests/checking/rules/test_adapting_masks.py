@@ -294,3 +294,6 @@ def test_what_is_always_causal_is_found_however_wrong_its_triangle_is():
             assert "always_causal" in adapt(partial(triangle, k_diagonal=diagonal)).offers
     assert "always_causal" in adapt(future).offers
     assert "always_causal" not in adapt(strangers).offers
+    assert (
+        "always_causal" not in adapt(lambda q, k, v, causal=True: future(q, k, v)).offers
+    )  # it has an option

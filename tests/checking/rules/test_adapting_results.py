@@ -159,6 +159,15 @@ def test_what_is_no_output_is_refused_with_what_it_was(f, why):
         adapt(f, Asked(arrays="numpy"))
 
 
+def test_of_all_reasons_that_of_the_nearest_call_is_told():
+    def f(q, k, v):
+        if q.ndim != 3:
+            raise ValueError("three axes alone")
+
+    with pytest.raises(InputError, match="as NumPy arrays: it returned None"):
+        adapt(f, Asked(arrays="numpy"))
+
+
 def test_what_comes_back_otherwise_later_is_told():
     def fickle(q, k, v):
         return None if len(q) == T_Q else with_t(q, k, v)
