@@ -7,6 +7,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from time import process_time
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -75,10 +76,12 @@ def peak_bytes(way: Way, call: Call, handed: Handed, out_of: Callable[[Any], Any
     def run() -> Any:
         return call_with(way, handed.values)
 
+    started = process_time()
     result, peak = traced_bytes(run)
+    cpu_seconds = process_time() - started
     if way.kind.name == "torch":  # whose memory Python does not see; what is made with NumPy inside, it does
         peak = max(peak, tensor_bytes(run)[1])
-    return Made(result, facts={"peak_bytes": peak})
+    return Made(result, facts={"peak_bytes": peak, "cpu_seconds": cpu_seconds})
 
 
 def traced_bytes(run: Callable[[], Any]) -> tuple[Any, int]:
