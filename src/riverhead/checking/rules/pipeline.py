@@ -15,12 +15,17 @@ from riverhead.checking.rules.rule import Change, Choice
 from riverhead.core.equation import softmax
 from riverhead.core.masks import places
 
-__all__ = ["ATTENTION", "follow", "repeated", "turned"]
+__all__ = ["ATTENTION", "as_it_is", "follow", "repeated", "turned"]
 
 
 def turned(x: NDArray[Any]) -> NDArray[Any]:
     """Swap the last two axes."""
     return x.swapaxes(-1, -2)
+
+
+def as_it_is(step: str) -> Change:
+    """Return a change that takes over another step."""
+    return lambda p: getattr(p, step)
 
 
 def repeated(x: NDArray[Any], H: int) -> NDArray[Any]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from riverhead.checking.rules.call import Call
 from riverhead.checking.rules.judge import agree
+from riverhead.checking.rules.pipeline import as_it_is
 from riverhead.checking.rules.report import Agreed
 from riverhead.checking.rules.rule import Change, Choice
 from riverhead.checking.rules.studies.hiding import hiding
@@ -107,11 +108,6 @@ def weighed(sinks: Change) -> Change:
         return softmax(p.filled, hidden=hidden, sinks=None if p.sinks is None else sinks(p))
 
     return weights
-
-
-def as_it_is(name: str) -> Change:
-    """A step as it is."""
-    return lambda p: getattr(p, name)
 
 
 OF_SCALE = (

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riverhead.checking.rules.call import Call
-from riverhead.checking.rules.pipeline import repeated, spent, turned
+from riverhead.checking.rules.pipeline import ATTENTION, as_it_is, repeated, spent, turned
 from riverhead.checking.rules.rule import Change, Choice
 from riverhead.checking.rules.trial import Observed, Study, Trial
 from riverhead.core.equation import softmax
@@ -21,15 +21,10 @@ Array = NDArray[Any]
 MANY, FEW, TILE = 48, 2, 16  # heads, kv heads, and the heads that a kernel takes at once: 16 do not divide 24
 
 
-def several(trial: Trial, *leading: int, kv: tuple[int, ...] | None = None) -> dict[str, Array]:
-    """As many queries as keys: so what reads one axis as another still fits."""
-    return trial.qkv(*leading, kv=kv)
-
-
 def of_batch(trial: Trial) -> Sequence[Call]:
     """A batch, the same in another order, and one sample of it alone."""
     s = trial.draw.sizes
-    together = several(trial, *((s.B,) if "batch" in trial.offers else (s.B, s.H)))
+    together = trial.qkv(*((s.B,) if "batch" in trial.offers else (s.B, s.H)))
     orders = (slice(None), slice(None, None, -1), slice(0, 1))
     return [Call({name: x[order] for name, x in together.items()}) for order in orders]
 
@@ -37,24 +32,24 @@ def of_batch(trial: Trial) -> Sequence[Call]:
 def of_heads(trial: Trial) -> Sequence[Call]:
     """Some heads, of several samples and of one."""
     s = trial.draw.sizes
-    return [Call(several(trial, s.B, s.H)), Call(several(trial, 1, s.H))]
+    return [Call(trial.qkv(s.B, s.H)), Call(trial.qkv(1, s.H))]
 
 
 def of_groups(trial: Trial) -> Sequence[Call]:
     """Some heads to a kv head, all to one, and many heads, as a kernel takes them in tiles."""
     s = trial.draw.sizes
     kv_heads = ((s.B, s.H, s.G), (1, s.H, 1), (1, MANY, FEW))
-    return [Call(several(trial, B, H, kv=(B, G))) for B, H, G in kv_heads]
+    return [Call(trial.qkv(B, H, kv=(B, G))) for B, H, G in kv_heads]
 
 
 def in_time(trial: Trial) -> Sequence[Call]:
     """Without a mask a key seen twice weighs what it weighs once: only a causal row tells."""
-    return [Call(several(trial, 1, trial.draw.sizes.H, kv=(1, 1)), {"causal": True})]
+    return [Call(trial.qkv(1, trial.draw.sizes.H, kv=(1, 1)), {"causal": True})]
 
 
 def uneven(trial: Trial) -> Sequence[Call]:
     """Query heads that the kv heads do not divide."""
-    return [Call(several(trial, 1, 5, kv=(1, 2)))]
+    return [Call(trial.qkv(1, 5, kv=(1, 2)))]
 
 
 def one(p: Any, axis: int = -3) -> bool:
@@ -119,24 +114,19 @@ def seen_in_time(p: Any) -> Any:
     return np.tril(full) if p.causal else full
 
 
-def dots(p: Any) -> Any:
-    """The step as it is."""
-    return p.q @ turned(p.k)
+def softmax_over(axis: int) -> Change:
+    """The softmax along another axis."""
+    return lambda p: softmax(p.filled.swapaxes(axis, -1)).swapaxes(axis, -1)
 
 
 def summed(axis: int) -> Change:
     """The dots, added up along an axis."""
-    return lambda p: np.broadcast_to(dots(p).sum(axis, keepdims=True), dots(p).shape)
 
+    def dots(p: Any) -> Array:
+        each = ATTENTION["dots"](p)
+        return np.broadcast_to(each.sum(axis, keepdims=True), each.shape)
 
-def mixed(p: Any) -> Any:
-    """The step as it is."""
-    return p.mixed
-
-
-def weights(p: Any) -> Any:
-    """The step as it is."""
-    return p.weights
+    return dots
 
 
 SAMPLES = (
@@ -149,41 +139,40 @@ SAMPLES = (
            "rows of different samples stand in one sequence",
            {"out": along(0, scrambled, spent)}),
     Choice("softmax-over-all", "softmax-axis", "one softmax runs over all samples' scores",
-           {"mixed+": along(0, lambda p: softmax(p.filled.reshape(-1)).reshape(p.filled.shape), mixed)}),
+           {"mixed+": along(0, lambda p: softmax(p.filled.reshape(-1)).reshape(p.filled.shape),
+                            as_it_is("mixed"))}),
     Choice("softmax-over-batch", "samples", "the softmax runs over the samples",
-           {"mixed+": along(0, lambda p: softmax(p.filled.swapaxes(0, -1)).swapaxes(0, -1), mixed)}),
+           {"mixed+": along(0, softmax_over(0), as_it_is("mixed"))}),
     Choice("scores-summed-over-batch", "samples", "the dots of all samples are added up",
-           {"dots": along(0, summed(0), dots)}),
+           {"dots": along(0, summed(0), ATTENTION["dots"])}),
     Choice("first-sample-only", "samples", "the first sample's weights mix the values of every sample",
-           {"mixed": along(0, lambda p: p.weights[:1], weights)}),
+           {"mixed": along(0, lambda p: p.weights[:1], as_it_is("weights"))}),
     Choice("first-sample-keys", "samples", "every sample attends to the first sample's keys and values",
-           {"k": along(0, lambda p: repeated(p.k[:1], p.H) if p.q.ndim > 3 else p.k[:1],
-                       lambda p: p.k),
-            "v": along(0, lambda p: repeated(p.v[:1], p.H) if p.q.ndim > 3 else p.v[:1],
-                       lambda p: p.v)}),
+           {"k": along(0, lambda p: repeated(p.k[:1], p.H) if p.q.ndim > 3 else p.k[:1], as_it_is("k")),
+            "v": along(0, lambda p: repeated(p.v[:1], p.H) if p.q.ndim > 3 else p.v[:1], as_it_is("v"))}),
 )  # fmt: skip
 
 OF_BATCH = (
     *SAMPLES,
     Choice("softmax-over-queries", "softmax-axis", "of samples, (B, T_q, T_k), the softmax runs over axis 1: "
            "the queries",
-           {"mixed+": lambda p: turned(softmax(turned(p.filled))) if p.q.ndim == 3 else p.mixed}),
+           {"mixed+": lambda p: softmax_over(-2)(p) if p.q.ndim == 3 else p.mixed}),
 )  # fmt: skip
 
 OF_HEADS = (
     Choice("scale-by-d_model", "scale", "the dots are divided by √d_model, the width of all heads together",
            {"factor": lambda p: 1 / math.sqrt(p.d_k * (1 if one(p) else p.H))}),
     Choice("scale-by-n_heads", "scale", "the dots are divided by the square root of the number of heads",
-           {"scaled_by": lambda p: p.factor if one(p) or p.scale is not None else 1 / math.sqrt(p.H)}),
+           {"factor+": lambda p: p.factor if one(p) else 1 / math.sqrt(p.H)}),
     Choice("heads-see-each-other", "heads", "the axes (heads, time) are read as (time, heads): at each "
            "position the heads attend to each other",
            {"out": along(-3, across(-3), spent)}),
     Choice("softmax-over-heads", "softmax-axis", "the softmax runs over the heads",
-           {"mixed+": along(-3, lambda p: softmax(p.filled.swapaxes(-3, -1)).swapaxes(-3, -1), mixed)}),
+           {"mixed+": along(-3, softmax_over(-3), as_it_is("mixed"))}),
     Choice("heads-averaged", "heads", "the mean of all heads' weights mixes the values of each",
-           {"mixed": along(-3, lambda p: p.weights.mean(-3, keepdims=True), weights)}),
+           {"mixed": along(-3, lambda p: p.weights.mean(-3, keepdims=True), as_it_is("weights"))}),
     Choice("heads-share-scores", "heads", "the dots of all heads are added up",
-           {"dots": along(-3, summed(-3), dots)}),
+           {"dots": along(-3, summed(-3), ATTENTION["dots"])}),
     Choice("heads-read-first", "heads", "every head gives what the first head gives",
            {"out": along(-3, lambda p: np.broadcast_to(spent(p)[..., :1, :, :], spent(p).shape), spent)}),
     Choice("kv-first-only", "heads", "every head reads the first head's keys and values",
