@@ -1,5 +1,7 @@
 """Measure torch's attention and a model's own anew and write docs/checking-backends.md: a part of refresh.py.
 
+Its two tables stand in docs/checking.md as well.
+
     python docs/refresh_backends.py
 
 The errors differ a little from one processor to another; every other cell stays as it is while torch and
@@ -64,6 +66,15 @@ END = """\
 """
 
 
+BETWEEN = re.compile(r"(?<=<!-- backends -->\n).*(?=<!-- end of backends -->)", re.S)
+TABLE = re.compile(r"^## What (\w+) does\n\n(.*?)\n\nMeasured with", re.S | re.M)
+
+
+def tables(page: str) -> str:
+    """The tables of the page, each under what it is of."""
+    return "".join(f"### {of}\n\n{table}\n\n" for of, table in TABLE.findall(page))
+
+
 def section(audit: Audit) -> Iterator[str]:
     """One audit in Markdown, its headings one level lower."""
     yield re.sub(r"^#", "##", render(audit.scene(), "markdown"), flags=re.M)
@@ -71,7 +82,10 @@ def section(audit: Audit) -> Iterator[str]:
 
 def main() -> None:
     parts = [TOP, *section(audit_torch()), *section(audit_model(MODEL)), END]
-    (DOCS / "checking-backends.md").write_text("\n".join(part.rstrip() + "\n" for part in parts), "utf-8")
+    page = "\n".join(part.rstrip() + "\n" for part in parts)
+    (DOCS / "checking-backends.md").write_text(page, "utf-8")
+    beside = DOCS / "checking.md"
+    beside.write_text(BETWEEN.sub(lambda _: tables(page), beside.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

@@ -211,7 +211,7 @@ def as_plain(trial: Trial, study: Study, observed: Observed) -> None:
     for (_, plain), (call, view) in zip(observed[::2], observed[1::2], strict=True):
         if view.error and not plain.trouble:  # refused aloud: nobody gets another result
             trial.not_offered.append(
-                NotOffered(study.name, f"arrays that are {HOWS[call.how]}: {view.error}")
+                NotOffered(study.name, view.error)
             )
             return
         found = _apart(view, plain)
