@@ -16,7 +16,7 @@ WRONG = (
 )
 ACCEPTED = {
     "numpy": ("accepted_own", "accepted", "accepted_positions"),
-    "torch": ("accepted_own_torch", "accepted_torch", "accepted_modules"),
+    "torch": ("accepted_own_torch", "accepted_torch", "accepted_modules", "accepted_positions_torch"),
 }
 
 

@@ -112,8 +112,8 @@ def places_with_ones(attention_mask):
     return np.where(attention_mask == 0, 1, np.cumsum(attention_mask, axis=1) - 1)
 
 
-@ACCEPTED.of("two parts merged by a logistic", kind="merge")
-def merged_by_logistic(out_a, lse_a, out_b, lse_b):
+@ACCEPTED.of("two parts merged by their shares", kind="merge")
+def merged_by_shares(out_a, lse_a, out_b, lse_b):
     lse = np.logaddexp(lse_a, lse_b)
     top = np.where(np.isneginf(lse), 0, lse)
     return np.exp(lse_a - top)[..., None] * out_a + np.exp(lse_b - top)[..., None] * out_b, lse

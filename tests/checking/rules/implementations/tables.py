@@ -33,7 +33,7 @@ class Implementation:
 
 
 class Table(dict[str, Implementation]):
-    """Implementations by name: the id of a mistake, with more words where several make it; a form in words."""
+    """Implementations by name: the id of a mistake, and words where several make it; a form in words."""
 
     def of(self, name: str, **about: Any) -> Callable[[F], F]:
         """Enter what is defined below under a name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from implementations.tables import Table
+from implementations.wrong_torch import everyone, masked_softmax, scaled, up_to_oneself
 
 WRONG = Table()
 
@@ -104,6 +105,58 @@ class CacheValuesOnly(Cache):
 class CacheConcatWrongAxis(Cache):
     def join(self, k, v):
         return torch.cat([self.k, k], dim=-1), torch.cat([self.v, v], dim=-1)
+
+
+@WRONG.of("cache-changes-the-past", kind="cache")
+class CacheOfOneBuffer:
+    """Tokens stand at the end of a buffer; what came before is moved forward in it."""
+
+    def __init__(self, max_len=64):
+        self.max_len, self.n = max_len, 0
+
+    def moved(self, old, new):
+        if old is None:
+            old = new.new_zeros(*new.shape[:-2], self.max_len, new.size(-1))
+        T = new.size(-2)
+        old[..., :-T, :] = old[..., T:, :].clone()
+        old[..., -T:, :] = new
+        return old
+
+    def update(self, k, v):
+        self.n += k.size(-2)
+        self.k, self.v = self.moved(getattr(self, "k", None), k), self.moved(getattr(self, "v", None), v)
+        return self.k[..., -self.n :, :], self.v[..., -self.n :, :]
+
+
+# Attention of new tokens, with a cache behind it
+
+
+class CachedAttention:
+    """Right: new tokens see what came before them, and each other up to themselves."""
+
+    def __init__(self):
+        self.past = None
+
+    def __call__(self, q, k, v):
+        if self.past is not None:
+            k, v = (torch.cat([a, b], dim=-2) for a, b in zip(self.past, (k, v), strict=True))
+        self.past = k, v
+        return masked_softmax(scaled(q, k), self.seen(q, k)) @ v
+
+    def seen(self, q, k):
+        return up_to_oneself(q, k)
+
+
+@WRONG.of("cache-piece-unmasked", kind="cache")
+class CachePieceUnmasked(CachedAttention):
+    def seen(self, q, k):
+        return everyone(q, k)
+
+
+@WRONG.of("cache-mask-own", kind="cache")
+class CacheMaskOwn(CachedAttention):
+    def seen(self, q, k):
+        return everyone(q, k).tril()
 
 
 # What some caches do besides

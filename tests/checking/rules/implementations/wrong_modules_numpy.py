@@ -181,6 +181,13 @@ class WeightsAveraged(MultiHeadAttention):
         return super().__call__(x, mask), softmax(self.scores(q, k)).mean(-3)
 
 
+@WRONG.of("weights-turned-over", kind="heads")
+class WeightsTurnedOver(MultiHeadAttention):
+    def __call__(self, x, mask=None):
+        q, k, _ = (self.split(each) for each in self.project(x))
+        return super().__call__(x, mask), np.swapaxes(softmax(self.scores(q, k)), -1, -2)
+
+
 class GroupedAttention(MultiHeadAttention):
     """Grouped heads: query heads 2g and 2g + 1 read kv head g."""
 

@@ -191,6 +191,13 @@ class WeightsAveraged(MultiHeadAttention):
         return super().forward(x, mask), attn.mean(dim=1)
 
 
+@WRONG.of("weights-turned-over", kind="heads")
+class WeightsTurnedOver(MultiHeadAttention):
+    def forward(self, x, mask=None):
+        q, k, _ = (self.split(each) for each in self.project(x))
+        return super().forward(x, mask), F.softmax(self.scores(q, k), dim=-1).mT
+
+
 class GroupedAttention(MultiHeadAttention):
     """Grouped heads: query heads 2g and 2g + 1 read kv head g."""
 

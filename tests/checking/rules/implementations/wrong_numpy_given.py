@@ -291,12 +291,6 @@ def weights_without_sum(q, k, v):
     return e @ v / e.sum(-1, keepdims=True), e
 
 
-@WRONG.of("weights-turned-over")
-def weights_turned_over(q, k, v):
-    weights = softmax(scaled(q, k))
-    return weights @ v, weights.swapaxes(-1, -2)
-
-
 # Blocks
 
 

@@ -297,12 +297,6 @@ def weights_without_sum(q, k, v):
     return e @ v / e.sum(dim=-1, keepdim=True), e
 
 
-@WRONG.of("weights-turned-over")
-def weights_turned_over(q, k, v):
-    attn = F.softmax(scaled(q, k), dim=-1)
-    return attn @ v, attn.transpose(-2, -1)
-
-
 # The gradient
 
 

@@ -72,9 +72,9 @@ class CacheAdapter:
         kept: dict[str, Any] = {}
         counts, dtype = [], "float64"
         for n in range(len(call.options["chunks"])):
-            if call.options.get("layers"):
-                self._step(session, call, n, "other_", layer=1)
-            parts = self._step(session, call, n)
+            if call.options.get("layers"):  # in their order: a cache may grow layer by layer
+                self._step(session, call, n, "other_")
+            parts = self._step(session, call, n, layer=int(call.options.get("layers", False)))
             dtype = dtype_of(next(iter(parts.values())))
             kept |= {f"{name}_{n}": x for name, x in parts.items()}
             found |= {f"{name}_{n}": self._back(name, x, call) for name, x in parts.items()}
@@ -99,10 +99,10 @@ class CacheAdapter:
                 piece = piece.swapaxes(-2, -3)
             pieces[name] = self.array.give(np.ascontiguousarray(piece), call.dtype, call.how)
         said, told = session.values(lambda x: self.array.give(x, call.dtype), T)
-        if layer or session.take.must("layer"):
+        if call.options.get("layers") or session.take.must("layer"):
             said["layer"] = layer
         result = session.take(pieces | said, told)
-        session.n += T if not layer and not side else 0
+        session.n += 0 if side else T
         if "keys and values back" in self.offers:
             keys, values, session.state = held_of(result, session.thing, session.state)
             return {"keys": keys, "values": values}
