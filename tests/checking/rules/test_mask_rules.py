@@ -18,6 +18,7 @@ from riverhead.checking.rules.studies.hidden import HIDDEN
 from riverhead.checking.rules.studies.low import FILLS, LOW
 from riverhead.checking.rules.studies.masks import MASKS
 from riverhead.checking.rules.studies.plain import PLAIN
+from riverhead.checking.rules.studies.precision import LARGE
 from riverhead.checking.rules.trial import Trial
 from riverhead.core import attention
 
@@ -209,7 +210,9 @@ def test_rows_of_padded_queries_may_be_left_out_too(rows):
 
     report = asked(padding(weights), STUDIES, sizes=sized([4, 3, 6, 7]))  # five keys, of which each takes 1/5
     assert [each.rule for each in report.failed] == []
-    assert ("padded-queries", "mean" if rows else "zeros") in {(a.aspect, a.name) for a in report.conventions}
+    found = {(each.aspect, each.name) for each in report.conventions}
+    assert ("padded-queries", "mean" if rows else "zeros") in found
+    assert (("empty-row", "zeros") in found) == (rows == 0)
 
 
 # Conventions and forms
@@ -264,6 +267,9 @@ def test_a_function_that_takes_ones_and_zeros_alone_is_asked_with_those():
     report = asked(f, STUDIES)
     assert report.failed == ()
     assert [each.rule for each in report.not_offered if "numbers" in each.why] == ["mask-boolean"]
+    report = asked(lambda q, k, v, mask=None: f(q, k, v, None if mask is None else mask ^ 1), STUDIES)
+    assert ("mask", "drop") in {(each.aspect, each.name) for each in report.conventions}
+    assert report.failed == ()
 
 
 def test_a_mask_that_no_form_of_is_taken_is_not_offered():
@@ -296,6 +302,7 @@ def test_a_fill_that_scores_of_a_model_beat_is_too_weak(make, fill, kept):
     report = asked(make(lambda s, m: hidden(np.where(m, s, kept * s + fill), m | True)), STUDIES)
     failures = [each for each in report.failed if each.level == "must"]
     assert [(each.rule, each.mistake) for each in failures] == [("fill", "fill-too-weak")]
+    assert "fill-underflow" in {each.rule for each in report.not_judged}
 
 
 @pytest.mark.parametrize("fill", [-1e9, -1e10, float(-(2**32)), -1e12])
@@ -350,6 +357,18 @@ def test_an_empty_row_that_is_nan_is_a_mistake():
     (failure,) = asked(rows_of(lambda s, m: np.nan), STUDIES).failed
     assert (failure.rule, failure.mistake, failure.right) == ("empty-row", "empty-row-nan", 0.0)
     assert np.isnan(failure.found)
+
+
+def test_an_empty_row_is_nan_too_where_no_maximum_is_taken_off():
+    def f(q, k, v, mask=None):
+        scores = scaled(q, k)
+        with np.errstate(all="ignore"):
+            e = np.exp(scores if mask is None else np.where(mask, scores, -np.inf))
+            return mix(e / e.sum(-1, keepdims=True), v)
+
+    report = asked(f, (PLAIN, LARGE, *STUDIES[1:]))
+    assert [each.mistake for each in report.failed] == ["empty-row-nan", "no-max-subtraction"]
+    assert {"low-scores", "fill"} <= {each.rule for each in report.not_judged}
 
 
 def test_an_empty_row_that_spoils_the_others_is_a_mistake():
@@ -427,7 +446,7 @@ def test_nan_in_a_hidden_key_leaks_through_a_mask_that_is_added():
 
 
 def test_a_hidden_value_with_a_last_bit_of_weight_leaks():
-    (failure,) = asked(masked(lambda s, m: hidden(s, m) + ~m * 1e-25), STUDIES).failed
+    (failure,) = asked(masked(lambda s, m: hidden(s, m) + ~m * 1e-40), STUDIES).failed
     assert (failure.rule, failure.mistake, failure.level) == ("hidden-values", "hidden-leaks", "must")
 
 

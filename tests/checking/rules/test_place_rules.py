@@ -206,6 +206,24 @@ def test_where_queries_stand_is_agreed_unless_the_contrary_was_asked_for(align, 
     assert not report.ok
 
 
+def test_where_queries_stand_is_not_said_where_nothing_is_hidden():
+    report = asked(WRONG["causal-ignored"][1], STUDIES)
+    assert [each for each in report.conventions if each.aspect == "causal"] == []
+    assert "causal-cross" in {each.rule for each in report.not_judged}
+
+
+@given(sizes, seeds)
+@settings(max_examples=20)
+def test_a_mask_beside_causal_hides_some_of_the_past_and_shows_some_of_the_future(sizes, seed):
+    (call,) = BY_NAME["causal-and-mask"].calls(Trial(Direct(ByName(own)), Draw(sizes, seed)))
+    mask = call.arrays["mask"]
+    T = len(mask)
+    assert mask.diagonal().all()
+    assert not mask[np.tril_indices(T, -1)].all()
+    assert mask[np.triu_indices(T, 1)].any()
+    assert mask[np.tril_indices(T, -2)].any()  # and some of what is outside a window of 2
+
+
 def test_causal_that_takes_as_many_queries_as_keys_alone_is_not_asked_for_fewer():
     def f(q, k, v, causal=False):
         scores = scaled(q, k)
@@ -242,7 +260,9 @@ def test_a_window_without_an_option_for_causal_is_judged_by_itself():
 
         return f
 
-    assert asked(of(lambda b, W: abs(b) < W), STUDIES).failed == ()
+    report = asked(of(lambda b, W: abs(b) < W), STUDIES)
+    assert report.failed == ()
+    assert [each.name for each in report.conventions if each.aspect == "window"] == ["both-sides"]
     (failure,) = asked(of(lambda b, W: b < W), STUDIES).failed
     assert (failure.rule, failure.mistake) == ("window", "window-sees-future")
 
@@ -279,6 +299,16 @@ def test_its_mask_is_asked_with_what_it_hides_itself():
     report = asked(f, STUDIES)
     assert report.failed == ()
     assert {"mask", "mask-shared", "fill", "empty-row", "empty-causal"} <= set(report.passed)
+
+
+def test_scores_that_its_mask_makes_zero_are_told_from_the_future():
+    def f(q, k, v, mask=None):
+        scores = scaled(q, k)
+        shown = scores if mask is None else np.where(mask, scores, 0)
+        return mix(hidden(shown, behind(scores) >= 0), v)
+
+    (failure,) = asked(f, STUDIES).failed
+    assert (failure.rule, failure.mistake) == ("mask", "mask-zeroes-scores")
 
 
 def test_an_option_that_is_causal_even_when_it_is_off_is_a_mistake():
@@ -325,7 +355,7 @@ def test_what_left_padding_gives_may_be_any_number():
 
 
 def test_the_last_bit_of_a_later_token_is_a_leak():
-    f = causal(lambda s, b: hidden(s, b >= 0) + (b < 0) * 1e-25)
+    f = causal(lambda s, b: hidden(s, b >= 0) + (b < 0) * 1e-40)
     (failure,) = asked(f, STUDIES).failed
     assert (failure.rule, failure.mistake, failure.level) == ("future", "future-leaks", "must")
 

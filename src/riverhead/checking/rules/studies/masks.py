@@ -61,7 +61,7 @@ def judge(array: str, aspect: str, it: str) -> Callable[[Trial, Study, Observed]
             trial.not_offered.append(NotOffered(study.name, observed[0][1].error))
             trial.facts["lacks"] = trial.facts.get("lacks", frozenset()) | {array}
             return
-        right = (form for form, each in usable.items() if _is_form(trial, study, form, each))
+        right = (form for form, each in usable.items() if _is_right(trial, study, each))
         form = next(right, next(iter(usable)))
         if form != "boolean":
             trial.facts[f"{array}_form"] = form
@@ -83,10 +83,10 @@ def _in_form(trial: Trial, observed: Observed, form: str) -> Observed:
     return [(call, trial.ask(call)) for call in calls]
 
 
-def _is_form(trial: Trial, study: Study, form: str, observed: Observed) -> bool:
+def _is_right(trial: Trial, study: Study, observed: Observed) -> bool:
     """Whether nothing but a convention stands between the results and right ones."""
     found = explain(observed, trial.known, study.ways, trial.steps)
-    return found is not None and (not found or (form != "added" and all(way.agreed for way in found)))
+    return found is not None and all(way.agreed for way in found)
 
 
 def as_boolean(array: str, aspect: str) -> Callable[[Trial], Sequence[Call]]:
@@ -220,12 +220,11 @@ def padding_calls(trial: Trial) -> Sequence[Call]:
 
 
 def cross_calls(trial: Trial) -> Sequence[Call]:
-    """The same with fewer queries than keys."""
-    n = min(trial.draw.sizes.T_q, trial.draw.sizes.T_k - 1)
-    return [
-        replace(call, arrays={**call.arrays, "q": call.arrays["q"][..., :n, :]})
-        for call in padding_calls(trial)
-    ]
+    """The same with one query fewer than keys; a key that has a query of its number is hidden."""
+    (call,) = padding_calls(trial)
+    keys = call.arrays["key_mask"].copy()
+    keys[0, :2] = True, False
+    return [replace(call, arrays={**call.arrays, "q": call.arrays["q"][..., 1:, :], "key_mask": keys})]
 
 
 def padded_queries(p: Any) -> Any:  # (..., T_q, 1)
