@@ -41,6 +41,7 @@ class Study:
 
     ``ways`` are the mistakes and conventions that may explain the results; ``usual`` what is agreed upon
     where none of them does: aspect, name and words. ``optional``: raising is no fault but "not offered".
+    ``about_dtype``: its calls keep their dtype, whatever is known of the function.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Study:
     usual: tuple[Agreed, ...] = ()
     judge: Callable[[Trial, Study, Observed], None] | None = None
     optional: bool = False
+    about_dtype: bool = False
 
 
 @dataclass
@@ -85,6 +87,8 @@ class Trial:
             return
         if self.always_causal:
             calls = [replace(call, options={**call.options, "causal": True}) for call in calls]
+        if not study.about_dtype:
+            calls = [self._in_its_digits(call) for call in calls]
         observed = [(call, self.ask(call)) for call in calls]
         ended = [(call, outcome) for call, outcome in observed if outcome.ended]
         raised = [(call, outcome) for call, outcome in observed if outcome.error]
@@ -126,6 +130,11 @@ class Trial:
         outcome = self.subject.call(call)
         self.noise = self.noise or outcome.noise
         return outcome
+
+    def _in_its_digits(self, call: Call) -> Call:
+        """A function that rounds to float32 on the way was made for no more, and is given no more."""
+        narrow = any(choice.agreed == ("precision", "float32") for choice in self.known)
+        return replace(call, dtype="float32") if narrow and call.dtype == "float64" else call
 
     def _asked(self, study: Study) -> list[Rule]:
         """The rules of a study that this function can be asked; the others are not offered."""

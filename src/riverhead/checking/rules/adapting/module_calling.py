@@ -251,7 +251,9 @@ def in_modes(way: Way, call: Call, facts: dict[str, Any]) -> Outcome:
         found = {}
         for i, name in enumerate(call.options["modes"]):
             mode(way, training=name == "train")
-            found[f"out_{i}"] = laid(way, call, as_array(output(way, call, invoke(way, hand_over(way, call)))))
+            found[f"out_{i}"] = laid(
+                way, call, as_array(output(way, call, invoke(way, hand_over(way, call))))
+            )
     finally:
         for owner, name, value in before:
             setattr(owner, name, value)

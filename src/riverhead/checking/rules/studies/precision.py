@@ -195,10 +195,10 @@ PLACES = (
 
 LARGE = Study("large-scores", large, OF_LARGE)
 PRECISION = (
-    Study("precision", in_dtype("float32"), usual=DIGITS, judge=digits),
+    Study("precision", in_dtype("float32"), usual=DIGITS, judge=digits, about_dtype=True),
     Study("float16", in_dtype("float16"), optional=True),
     Study("bfloat16", in_dtype("bfloat16"), optional=True),
-    Study("dtype", each_dtype, usual=RESULTS, judge=as_wide),
+    Study("dtype", each_dtype, usual=RESULTS, judge=as_wide, about_dtype=True),
     Study("scale-place", beyond, usual=PLACES, judge=where_scaled),
     Study("sums-in-half", long_sums, judge=summed),
 )
