@@ -1,4 +1,4 @@
-"""The form that models are trained with: a softmax in float32, and the dtype's lowest number where it is hidden."""
+"""The form that models are trained with: the softmax in float32, hidden scores at the lowest number."""
 
 import math
 
@@ -17,7 +17,7 @@ def eager(q, k, v, mask=None):
 
 
 def test_it_is_asked_in_the_digits_it_was_made_for():
-    """float64's lowest number is −∞ to float32: only there would an empty row be NaN, and order move a digit."""
+    """float64's lowest number is −∞ to float32: only there would an empty row be NaN."""
     report = implementation(eager, isolated=False)
     assert [failure.rule for failure in report.failed] == ["hidden-nan"]
     kept = {(each.aspect, each.name) for each in report.conventions}
