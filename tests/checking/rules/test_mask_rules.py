@@ -577,6 +577,8 @@ def test_a_cross_attention_mask_of_keys_hides_the_same_keys_from_every_query():
     ignored = next(way for way in of("padding").ways if way.id == "padding-ignored")
     assert follow(call).out.tolist() == [[0.5, 0.5, 0, 0, 0]] * 3
     np.testing.assert_allclose(follow(call, [ignored]).out, np.full((3, 5), 0.2), rtol=1e-15)
+    on_rows = next(way for way in of("padding-cross").ways if way.says.endswith("zeros"))
+    assert follow(call, [on_rows]).out.tolist() == [[0.5, 0.5, 0, 0, 0]] * 2 + [[0] * 5]
 
 
 def test_a_fill_of_minus_ten_thousand_loses_to_a_score_below_it():

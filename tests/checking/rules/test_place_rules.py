@@ -328,9 +328,7 @@ def test_a_weak_fill_lets_the_future_in(fill):
     assert [(each.rule, each.mistake) for each in failures] == [("causal-fill", "fill-too-weak")]
 
 
-def test_two_fills_on_top_of_each_other_make_left_padding_nan():
-    """Twice the smallest number is −∞; where each key is hidden by one or the other, a row of it is 0/0."""
-
+def test_left_padding_that_is_nan_only_with_causal_is_found():
     def f(q, k, v, mask=None, causal=False):
         scores = scaled(q, k)
         seen = np.ones(scores.shape, bool) if mask is None else np.broadcast_to(mask, scores.shape)
