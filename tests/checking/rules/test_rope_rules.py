@@ -3,160 +3,25 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from rope_styles import (
+    WRONG,
+    agreed,
+    angles,
+    asked,
+    by_halves,
+    by_neighbours,
+    mixed,
+    of,
+    right,
+    seeds,
+    sizes,
+    speeds,
+)
 
 from riverhead.checking.rules import implementation
-from riverhead.checking.rules.adapting.positions import rope as adapt
-from riverhead.checking.rules.adapting.signature import Asked
 from riverhead.checking.rules.draw import Draw, Sizes
-from riverhead.checking.rules.running.subject import Direct
-from riverhead.checking.rules.studies.rope import ROPE_STUDIES
 from riverhead.checking.rules.studies.rotation import COUNTED, WAYS, rounded
-from riverhead.checking.rules.trial import Trial
 from riverhead.core import rope
-
-sizes = st.permutations([2, 3, 4, 5]).map(lambda n: Sizes(B=n[0], H=n[1], d_k=n[2]))
-seeds = st.integers(0, 10_000)
-
-
-def asked(f, sizes=None, seed=0, expect=None, **arguments):
-    trial = Trial(Direct(adapt(f, Asked(arguments=arguments))), Draw(sizes, seed), expect or {})
-    trial.run(ROPE_STUDIES)
-    return trial.report()
-
-
-def agreed(report):
-    return {each.aspect: each.name for each in report.conventions}
-
-
-# Complex numbers, not the pipeline's sines: a pair is a + bi, and is turned by multiplying with e^(i·angle).
-
-
-def speeds(d, base=10_000.0):
-    return np.array([base ** (-2 * i / d) for i in range(d // 2)])
-
-
-def angles(positions, d, **more):
-    return np.multiply.outer(np.asarray(positions, float), speeds(d, **more))
-
-
-def halves(x):
-    return x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
-
-
-def neighbours(x):
-    return x[..., 0::2], x[..., 1::2]
-
-
-def by_halves(x, angle):
-    a, b = halves(x)
-    z = (a + 1j * b) * np.exp(1j * angle)
-    return np.concatenate([z.real, z.imag], -1)
-
-
-def by_neighbours(x, angle):
-    a, b = neighbours(x)
-    z = (a + 1j * b) * np.exp(1j * angle)
-    return np.stack([z.real, z.imag], -1).reshape(x.shape)
-
-
-def of(change, turn=by_halves):
-    """A function of x and positions whose angles are changed."""
-    return lambda x, positions: turn(x, change(angles(positions, x.shape[-1])))
-
-
-def rows(theta):
-    return np.concatenate([np.cos(theta)] * 2, -1), np.concatenate([np.sin(theta)] * 2, -1)
-
-
-def matrix(first, second):
-    """x turned in halves by [[cos, first·sin], [second·sin, cos]]."""
-
-    def f(x, positions):
-        a, b = halves(x)
-        c, s = np.cos(angles(positions, x.shape[-1])), np.sin(angles(positions, x.shape[-1]))
-        return np.concatenate([a * c + first * b * s, b * c + second * a * s], -1)
-
-    return f
-
-
-def mixed(x, positions):
-    theta = np.repeat(angles(positions, x.shape[-1]), 2, -1)  # t0 t0 t1 t1
-    a, b = halves(x)
-    return x * np.cos(theta) + np.concatenate([-b, a], -1) * np.sin(theta)
-
-
-def mixed_halves(x, positions):
-    cos, sin = rows(angles(positions, x.shape[-1]))  # t0 t1 t0 t1
-    a, b = neighbours(x)
-    return x * cos + np.stack([-b, a], -1).reshape(x.shape) * sin
-
-
-def overwritten(x, positions):
-    x, theta = x.copy(), angles(positions, x.shape[-1])
-    a, b = halves(x)  # views
-    a[...] = a * np.cos(theta) - b * np.sin(theta)
-    b[...] = b * np.cos(theta) + a * np.sin(theta)
-    return x
-
-
-def cosines_only(x, positions):
-    return x * rows(angles(positions, x.shape[-1]))[0]
-
-
-def half_turned(x, positions):
-    return np.concatenate([halves(by_halves(x, angles(positions, x.shape[-1])))[0], halves(x)[1]], -1)
-
-
-def added(x, positions):
-    theta = angles(positions, x.shape[-1])
-    return x + np.concatenate([np.sin(theta), np.cos(theta)], -1)
-
-
-def in_few_bits(dtype, *what):
-    """A function that keeps some of its numbers in a narrow dtype."""
-
-    def keep(x, name):
-        return rounded(x, dtype) if name in what else x
-
-    def f(x, positions):
-        slow = keep(speeds(x.shape[-1]), "speeds")
-        theta = keep(np.multiply.outer(keep(np.asarray(positions, float), "positions"), slow), "angles")
-        a, b = halves(x)
-        c, s = keep(np.cos(theta), "table"), keep(np.sin(theta), "table")
-        return np.concatenate([a * c - b * s, b * c + a * s], -1)
-
-    return f
-
-
-def of_two(of_q, of_k):
-    return lambda q, k, positions: (of_q(q, positions), of_k(k, positions))
-
-
-right, unturned = of(lambda t: t), lambda x, positions: x
-ALL = ("positions", "speeds", "angles", "table")
-WRONG = {
-    "rope-mixed": mixed,
-    "rope-mixed-halves": mixed_halves,
-    "rope-sign": matrix(1, 1),
-    "rope-sign-minus": matrix(-1, -1),
-    "rope-cosines-only": cosines_only,
-    "rope-half-turned": half_turned,
-    "rope-overwritten": overwritten,
-    "rope-added": added,
-    "rope-unchanged": unturned,
-    "rope-same-frequency": of(lambda t: t[..., :1] + 0 * t),
-    "rope-degrees": of(lambda t: t * np.pi / 180),
-    "rope-degrees-up": of(lambda t: t * 180 / np.pi),
-    "rope-from-the-end": lambda x: by_halves(x, angles(range(x.shape[-2])[::-1], x.shape[-1])),
-    "rope-by-length": lambda x: by_halves(x, angles(np.arange(x.shape[-2]) / x.shape[-2], x.shape[-1])),
-    "rope-one-sided": of_two(right, unturned),
-    "rope-one-sided-keys": of_two(unturned, right),
-    "rope-opposite": of_two(right, of(lambda t: -t)),
-    **{f"rope-{what}-in-{dtype}": in_few_bits(dtype, *(ALL if what == "all" else [what]))
-       for dtype in ("float16", "bfloat16") for what in ("positions", "speeds", "angles", "table", "all")},
-    "rope-ignores-offset": lambda x, offset: by_halves(x, angles(range(x.shape[-2]), x.shape[-1])),
-}  # fmt: skip
 
 
 def test_every_way_that_can_be_named_has_a_function_here():
@@ -282,6 +147,9 @@ def test_the_length_is_not_read_from_the_axis_of_heads():  # ROPE-10
     (failure,) = asked(by_axis_1).failed
     assert (failure.rule, failure.mistake) == ("rope-heads", "rope-by-heads-axis")
 
+    (failure,) = asked(lambda x: by_axis_1(x) if x.ndim == 4 else None).failed  # four axes or none
+    assert (failure.rule, failure.mistake) == ("rope-heads", "rope-by-heads-axis")
+
     def along_axis_1(x):
         """Right where tokens stand before heads."""
         theta = angles(range(x.shape[1]), x.shape[-1])
@@ -299,6 +167,47 @@ def test_a_convention_that_is_asked_for_must_be_kept():
     (failure,) = asked(rope, expect={"rope": "interleaved"}).failed
     assert failure.rule == "rope-agreed"
     assert "rope is half; interleaved was asked for" in failure.detail
+
+
+def test_speeds_that_are_one_are_told_whatever_they_are():
+    assert asked(of(lambda t: t[..., :1] / 2 + 0 * t)).mistakes == ("rope-same-frequency",)
+    (failure,) = asked(of(lambda t: t[..., [0, 1, 1, 2]])).failed
+    assert (failure.rule, failure.detail) == ("rope-speeds", "two pairs turn by 0.1 radians a token")
+
+
+def test_a_turn_that_depends_on_the_length_in_no_known_way_is_told():
+    def f(x):
+        return right(x, np.arange(x.shape[-2]) / (2 if x.shape[-2] > 8 else 1))
+
+    (failure,) = asked(f).failed
+    assert (failure.rule, failure.mistake) == ("rope-place", "")
+
+
+def test_neighbours_far_into_a_text_are_told_apart():
+    def f(x, positions):
+        return right(x, [m if m < 50_000 else m // 2 * 2 for m in positions])
+
+    (failure,) = asked(f).failed
+    assert (failure.rule, failure.level) == ("rope-far", "should")
+
+
+def test_two_numbers_in_few_bits_beside_other_pairs_are_both_named():
+    def f(x, positions):
+        slow = rounded(speeds(x.shape[-1]), "float16")
+        return by_neighbours(x, rounded(np.multiply.outer(np.asarray(positions, float), slow), "float16"))
+
+    assert set(asked(f).mistakes) == {"rope-speeds-in-float16", "rope-angles-in-float16"}
+
+
+def test_what_one_dtype_shows_already_is_not_named_again_in_another():
+    slow = Sizes(B=3, H=4, d_k=2)  # 1 and 0.01 radians: float16 and bfloat16 results look alike
+    assert asked(WRONG["rope-angles-in-float16"], slow).mistakes == ("rope-angles-in-float16",)
+
+
+def test_what_is_broken_is_not_said_to_be_not_offered():
+    report = asked(lambda q, k, cos, sin: (q, k))
+    assert report.mistakes == ("rope-unchanged",)
+    assert "rope-speeds" not in {each.rule for each in report.not_offered}
 
 
 def test_what_is_not_taken_is_not_asked():
@@ -325,76 +234,3 @@ def test_a_function_that_raises_is_told_with_what_it_raised():
     (failure,) = asked(f).failed
     assert (failure.rule, failure.mistake) == ("rope-turn", "")
     assert "four are too few" in failure.detail
-
-
-# ---------------------------------------------------------------- torch, and forms people write
-
-
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch")
-
-
-def llama(torch):
-    """As Llama's reference has it: a table of complex numbers, made elsewhere."""
-
-    def precompute(dim, end, theta=10_000.0):
-        freqs = 1.0 / (theta ** (torch.arange(0, dim, 2).float() / dim))
-        angle = torch.outer(torch.arange(end).float(), freqs)
-        return torch.polar(torch.ones_like(angle), angle)
-
-    def apply_rotary_emb(xq, xk, freqs_cis):
-        def turned(x):
-            z = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
-            table = freqs_cis.view(1, x.shape[1], *[1] * (x.ndim - 3), -1)
-            return torch.view_as_real(z * table).flatten(-2).type_as(x)
-
-        return turned(xq), turned(xk)
-
-    return apply_rotary_emb, precompute
-
-
-@pytest.mark.oracle
-def test_a_table_is_made_by_the_function_that_is_named(torch):
-    apply, table = llama(torch)
-    without, beside = asked(apply), asked(apply, table=table)
-    assert not without.failed + beside.failed
-    assert agreed(beside) == {"rope": "interleaved", "rope-base": "10000", "layout": "BTHd"}
-    assert {"rope-speeds", "rope-angles"} <= set(beside.passed) - set(without.passed)
-
-
-@pytest.mark.oracle
-def test_a_module_made_for_one_width_is_asked_at_that_width(torch):
-    class Rotary(torch.nn.Module):
-        """Tokens before heads, as torchtune has it."""
-
-        def __init__(self, dim, max_seq_len=4096, base=10_000):
-            super().__init__()
-            theta = torch.outer(torch.arange(max_seq_len).float(), torch.tensor(speeds(dim, base)).float())
-            self.register_buffer("cache", torch.stack([theta.cos(), theta.sin()], -1))
-
-        def forward(self, x, *, input_pos=None):
-            table = self.cache[: x.size(1)] if input_pos is None else self.cache[input_pos]
-            x_, table = x.float().unflatten(-1, (-1, 2)), table.view(-1, x.size(1), 1, x.size(3) // 2, 2)
-            a, b, c, s = x_[..., 0], x_[..., 1], table[..., 0], table[..., 1]
-            return torch.stack([a * c - b * s, b * c + a * s], -1).flatten(-2).type_as(x)
-
-    for thing in (Rotary, Rotary(16)):
-        report = asked(thing)
-        assert not report.failed
-        assert agreed(report) == {"rope": "interleaved", "rope-base": "10000", "layout": "BTHd"}
-
-
-@pytest.mark.oracle
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_positions_in_the_dtype_of_the_vectors_are_told_though_float64_is_right(torch, dtype):
-    def f(x, offset=0):
-        places = torch.arange(offset, offset + x.size(-2), dtype=x.dtype)
-        theta = torch.outer(places.double(), torch.tensor(speeds(x.size(-1))))
-        cos, sin = torch.cat([theta.cos()] * 2, -1), torch.cat([theta.sin()] * 2, -1)
-        a, b = x.chunk(2, -1)
-        return (x * cos + torch.cat([-b, a], -1) * sin).to(x.dtype)
-
-    report = asked(f)
-    assert report.mistakes[0] == "rope-positions-in-float16"
-    assert [failure.rule for failure in report.failed] == ["rope-counts"]

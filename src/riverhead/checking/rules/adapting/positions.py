@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,7 @@ class RopeAdapter:
     def _looked_up(self, turn: Slots, call: Call, rows: Any) -> dict[str, Any]:
         """The table, of the maker that was named, else as a call says that it is laid out."""
         width, n = call.arrays["x"].shape[-1], call.options.get("offset", 0) + call.arrays["x"].shape[-2]
+        n = max([n, *(place + 1 for place in call.options.get("positions", ()))])
         if self.table is not None:
             made = self.table({}, {"width": width, "length": LENGTH, "base": BASE})
             rows = rows if isinstance(rows, slice) else rows.tolist()
@@ -136,10 +137,31 @@ def rope(thing: Any, asked: Asked | None = None) -> RopeAdapter:
             except Exception as error:  # noqa: BLE001 - it is somebody's code
                 raised[array.words] = f"{type(error).__name__}: {error}".splitlines()[0][:300]
                 continue
+            if "table" in offers and "positions" in turn and _takes_gathered(adapter, "y" in turn):
+                name = turn.by_role["positions"].name
+                return rope(thing, replace(asked, arguments={**asked.arguments, name: None}))
             notes = (array.words, f"takes {turn.words}")
             return RopeAdapter(adapter.name, make, maker, array, adapter.offers, notes)
     lines = "".join(f"\n  {words}: {why}" for words, why in raised.items())
     raise InputError(f"{name_of(thing)} could not be called with vectors to turn:{lines}")
+
+
+def _takes_gathered(adapter: RopeAdapter, pair: bool) -> bool:
+    """Whether a table longer than the text never fits: its rows are looked up beforehand, one a token.
+
+    transformers kept ``position_ids`` in the signature where it had no effect any more.
+    """
+    fit = [call for call in _tries(True, pair) if _keeps_shape(adapter, call)]
+    return bool(fit) and not any(
+        _keeps_shape(adapter, replace(call, options={**call.options, "offset": 4})) for call in fit
+    )
+
+
+def _keeps_shape(adapter: RopeAdapter, call: Call) -> bool:
+    try:
+        return adapter.run(call).out.shape == call.arrays["x"].shape
+    except Exception:  # noqa: BLE001 - it is somebody's code
+        return False
 
 
 def _takes(thing: Any, name: str) -> bool:
@@ -153,7 +175,7 @@ def _takes(thing: Any, name: str) -> bool:
 def _tries(table: bool, pair: bool) -> Iterator[Call]:
     tables = ("half", "narrow", "half, batched", "narrow, batched", "complex", "pairs") if table else ("",)
     for width in WIDTHS:
-        for leading in ((), (2,), (2, 3)):
+        for leading in ((), (2,), (2, 3), (2, 5)):  # the last: as many heads as tokens
             for how in tables:
                 x = np.ones((*leading, 5, width))
                 options = {"offset": 0, "tokens_first": len(leading) == 2} | ({"table": how} if how else {})
