@@ -13,7 +13,7 @@ from riverhead.checking.rules.call import Call, Outcome
 from riverhead.checking.rules.pipeline import ATTENTION, follow
 from riverhead.checking.rules.rule import Change, Choice
 
-__all__ = ["agree", "differ", "dtype_of", "explain", "looseness", "tolerance"]
+__all__ = ["agree", "differ", "dtype_of", "explain", "looseness", "loosest", "tolerance"]
 
 MOST = 2  # mistakes at once: three that explain a few numbers could be anything
 COARSEST = 2.0**-6  # relative: what is wrong is off by more
@@ -71,7 +71,12 @@ def looseness(steps: Any, dtype: Any, choices: Sequence[Choice]) -> float:
     scores = np.abs(np.asarray(getattr(steps, "scores", 0.0), float))
     large = float(scores[np.isfinite(scores)].max(initial=0.0))
     rounding = min(4 * large * float(np.finfo(dtype).eps), COARSEST)
-    return max((choice.loose for choice in choices), default=0.0) + rounding
+    return loosest(choices) + rounding
+
+
+def loosest(choices: Sequence[Choice]) -> float:
+    """How coarse the coarsest of some ways leaves a result, relative to its largest number."""
+    return max((choice.loose for choice in choices), default=0.0)
 
 
 def dtype_of(outcome: Outcome, given: str = "float64") -> Any:
@@ -101,7 +106,8 @@ def explain(
     for some in _sets(known, ways):
         done = (*known, *some)
         if all(agree(call, outcome, done, steps) for call, outcome in observed) and any(
-            _shape(call, done, steps) is not None for call, _ in observed  # no number was compared otherwise
+            _shape(call, done, steps) is not None
+            for call, _ in observed  # no number was compared otherwise
         ):
             return some
     return None

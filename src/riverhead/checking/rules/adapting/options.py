@@ -23,7 +23,7 @@ def stated(roles: Roles, forms: Mapping[str, str], call: Call, sizes: Mapping[st
     a dropout, causality, training are turned off.
     """
     off: dict[str, Any] = {"causal": False, "dropout": 0.0, "training": False, "deterministic": True}
-    of_call = off | _sizes(sizes) | dict.fromkeys(("mask", "key_mask", "bias", "sinks", "window", "softcap"))
+    of_call = off | _sizes(sizes) | dict.fromkeys(("mask", "key_mask", "bias", "sinks", "softcap"))
     values = {
         role: value for role, value in of_call.items() if role in roles and _needed(roles, role, off, value)
     }
@@ -53,7 +53,7 @@ def _sizes(sizes: Mapping[str, int]) -> dict[str, Any]:
     H, G, d_k = sizes["H"], sizes["G"], sizes["d_k"]
     return {
         "scale": 1 / math.sqrt(d_k), "d_k": d_k, "n_heads": H, "n_kv_heads": G, "repeats": H // G,
-        "grouped": H != G, "weights": False,
+        "grouped": H != G, "weights": False, "window": sizes["T"] + sizes["S"],  # wider than any text
         # what functions of transformers ask their module for
         "module": SimpleNamespace(training=False, num_key_value_groups=H // G, is_causal=False, config=None),
     }  # fmt: skip

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riverhead.checking.rules.call import Call, Outcome
-from riverhead.checking.rules.judge import agree, differ, dtype_of, tolerance
+from riverhead.checking.rules.judge import agree, differ, dtype_of, loosest, tolerance
 from riverhead.checking.rules.report import NotOffered
 from riverhead.checking.rules.studies.hiding import form_of, speckled
 from riverhead.checking.rules.trial import Observed, Study, Trial
 
-__all__ = ["CONDUCT", "REPEAT"]
+__all__ = ["CONDUCT", "REPEAT", "near"]
 
 Array = NDArray[Any]
 
@@ -210,11 +210,9 @@ def as_plain(trial: Trial, study: Study, observed: Observed) -> None:
     """Whether a view gives what the plain array gives."""
     for (_, plain), (call, view) in zip(observed[::2], observed[1::2], strict=True):
         if view.error and not plain.trouble:  # refused aloud: nobody gets another result
-            trial.not_offered.append(
-                NotOffered(study.name, view.error)
-            )
+            trial.not_offered.append(NotOffered(study.name, view.error))
             return
-        found = _apart(view, plain)
+        found = _apart(view, plain, near(trial, plain))
         if found is not None:
             did = f"arrays that are {HOWS[call.how]}, give another result than the same numbers in a row"
             trial.fail(study.name, call, mistake="strides-ignored", did=did, **found)
@@ -222,13 +220,18 @@ def as_plain(trial: Trial, study: Study, observed: Observed) -> None:
     trial.pass_(study.name)
 
 
-def _apart(found: Outcome, right: Outcome, within: float | None = None) -> dict[str, Any] | None:
-    """Where a result differs from another of the same function, beyond rounding or ``within``."""
+def near(trial: Trial, outcome: Outcome) -> float:
+    """How far results of one function may lie apart whose sums run in another order, or in fewer digits."""
+    return tolerance(outcome.out, dtype_of(outcome), loosest(trial.known))
+
+
+def _apart(found: Outcome, right: Outcome, within: float) -> dict[str, Any] | None:
+    """Where a result differs from another of the same function by more than ``within``."""
     if found.trouble or right.trouble:
         return {"detail": found.trouble} if found.trouble and not right.trouble else None
     if found.out.shape != right.out.shape:
         return {"detail": f"out has the shape {found.out.shape}, not {right.out.shape}"}
-    cell = differ(found.out, right.out, tolerance(right.out, dtype_of(right)) if within is None else within)
+    cell = differ(found.out, right.out, within)
     if cell is None:
         return None
     return {"cell": cell, "found": float(found.out[cell]), "right": float(right.out[cell])}
@@ -249,7 +252,7 @@ def reordered(trial: Trial) -> Sequence[Call]:
 def unordered(trial: Trial, study: Study, observed: Observed) -> None:
     """Whether the order of keys changes nothing."""
     (_, right), (call, found) = observed
-    apart = _apart(found, right)
+    apart = _apart(found, right, near(trial, right))
     if apart is not None:
         trial.fail(study.name, call, did="a key's place changes what it is worth", **apart)
     trial.pass_(study.name)

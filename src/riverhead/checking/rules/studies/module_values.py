@@ -111,6 +111,12 @@ def judge(trial: Trial, study: Study, observed: Observed) -> None:
     """Judge by value, by those ways that this module could go; what is agreed upon counts as right first."""
     ways = ways_of(trial)
     found = explain(observed, trial.known, ways, trial.steps)
+    if found is None and not trial.always_causal and "causal" not in trial.offers:
+        causal = [(replace(call, options={**call.options, "causal": True}), o) for call, o in observed]
+        found = explain(causal, trial.known, ways, trial.steps)
+        if found is not None:  # causal by what it is; a mistake carries what comes later to earlier rows
+            trial.facts["offers"] = frozenset({"always_causal"})
+            observed = causal
     agreed = [way for way in found or () if way.agreed is not None and trial.wanted(*way.agreed)]
     kept = {each.aspect: each for each in usual_of(trial)}
     kept |= {way.agreed[0]: Agreed(*way.agreed, way.says) for way in agreed if way.agreed is not None}

@@ -77,6 +77,9 @@ WAYS = (
 
 def judge(trial: Trial, study: Study, observed: Observed) -> None:
     """Judge by value, causal or not; else by a scale that is none of the usual ones; else by digits lost."""
+    if not any(np.isfinite(outcome.out).any() for _, outcome in observed if not outcome.trouble):
+        by_value(trial, replace(study, ways=()), observed)  # NaN alone is what any way to NaN gives
+        return
     observed, places = hides_the_future(trial, observed, WAYS)
     tiers: tuple[Callable[[Observed], tuple[Choice, ...]], ...] = (
         lambda _: (*WAYS, *places),

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riverhead.checking.rules.call import Call, Outcome
-from riverhead.checking.rules.judge import differ, dtype_of, tolerance
+from riverhead.checking.rules.judge import differ, dtype_of, loosest, tolerance
 from riverhead.checking.rules.pipeline import ATTENTION, follow, turned
 from riverhead.checking.rules.rule import Choice
+from riverhead.checking.rules.studies.conduct import near
 from riverhead.checking.rules.studies.hiding import form_of, speckled
 from riverhead.checking.rules.trial import Observed, Study, Trial, cell_of
 from riverhead.core.equation import softmax
@@ -80,7 +81,7 @@ def _is(trial: Trial, way: Choice | None, call: Call, found: NDArray[Any] | None
     right = np.asarray(follow(call, [*trial.known, *([way] if way else [])], STEPS).returned)
     if found is None or outcome.trouble or found.shape != right.shape:
         return False
-    return differ(found, right, tolerance(right, dtype_of(outcome))) is None
+    return differ(found, right, tolerance(right, dtype_of(outcome), loosest(trial.known))) is None
 
 
 def _cell(trial: Trial, call: Call, outcome: Outcome) -> dict[str, Any]:
@@ -106,7 +107,7 @@ def only_looked(trial: Trial, study: Study, observed: Observed) -> None:
     if not right.trouble and found.trouble:
         trial.fail(study.name, call, detail=found.trouble)
     elif not right.trouble:
-        cell = differ(found.out, right.out, tolerance(right.out, dtype_of(right)))
+        cell = differ(found.out, right.out, near(trial, right))
         if cell is not None:
             shown = {"cell": cell, "found": float(found.out[cell]), "right": float(right.out[cell])}
             trial.fail(study.name, call, did="asking for the weights changes the output", **shown)
