@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "checking" / "rules"))
 
-from implementations import LIBRARIES, accepted, wrong
+from implementations import LIBRARIES, right, wrong
 from implementations.tables import Implementation
 
 from riverhead.checking.rules import Report
@@ -87,7 +87,7 @@ def wrong_ones(kind: str, asked: Asked) -> Iterator[tuple[str, ...]]:
 def right_ones(asked: Asked) -> Iterator[tuple[str, ...]]:
     """A row for each form: what was said against it."""
     for library in LIBRARIES:
-        for form, each in accepted(library).items():
+        for form, each in right(library).items():
             found = [f"{failure.rule}: {each.weak.get(failure.rule, '?')}" for failure in asked(each).failed]
             yield form, KINDS[each.kind], "; ".join(found) or "nothing"
 

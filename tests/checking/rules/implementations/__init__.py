@@ -6,7 +6,7 @@ from importlib import import_module
 
 from implementations.tables import Implementation
 
-__all__ = ["LIBRARIES", "accepted", "wrong"]
+__all__ = ["LIBRARIES", "right", "wrong"]
 
 LIBRARIES = ("numpy", "torch")
 
@@ -26,7 +26,7 @@ def wrong(library: str) -> dict[str, Implementation]:
     return {f"{each.kind} {name}": each for module in modules for name, each in module.WRONG.items()}
 
 
-def accepted(library: str) -> dict[str, Implementation]:
+def right(library: str) -> dict[str, Implementation]:
     """Every right implementation, by its form."""
     modules = [import_module(f"implementations.{name}") for name in ACCEPTED[library]]
     return {form: each for module in modules for form, each in module.ACCEPTED.items()}
