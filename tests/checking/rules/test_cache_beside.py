@@ -160,6 +160,16 @@ def test_what_another_cache_read_is_not_in_a_new_one():
     (failure,) = asked(Shared).failed
     assert (failure.rule, failure.mistake) == ("cache-fresh", "cache-shared")
 
+    class Emptied(Shared):
+        """Looks new as long as there is one at a time."""
+
+        def __init__(self):
+            super().__init__()
+            self.kept.clear()
+
+    (failure,) = asked(Emptied).failed
+    assert (failure.rule, failure.mistake) == ("cache-fresh", "cache-shared")
+
 
 def test_arrays_that_were_handed_out_do_not_change():
     class Ring(Room):

@@ -24,12 +24,8 @@ from riverhead.errors import InputError
 __all__ = ["cache"]
 
 ROOM = 32  # tokens, where a cache must be told how many it may hold
-EMPTY: tuple[Callable[[], Any], ...] = (
-    lambda: None,
-    dict,
-    list,
-    tuple,
-)  # what a function may take for an empty cache
+# What a function may take for an empty cache.
+EMPTY: tuple[Callable[[], Any], ...] = (lambda: None, dict, list, tuple)
 
 
 @dataclass
@@ -63,15 +59,14 @@ class CacheAdapter:
 
     def run(self, call: Call) -> Outcome:
         """Play the session; what it raises goes through."""
-        if call.options.get("before"):
-            other = self.new(call)
-            for n in range(len(call.options["chunks"])):
-                self._step(other, call, n, "other_")
+        other = self.new(call) if call.options.get("beside") else None
         session = self.new(call)
         found: dict[str, NDArray[Any]] = {}
         kept: dict[str, Any] = {}
         counts, dtype = [], "float64"
         for n in range(len(call.options["chunks"])):
+            if other is not None:
+                self._step(other, call, n, "other_")
             if call.options.get("layers"):  # in their order: a cache may grow layer by layer
                 self._step(session, call, n, "other_")
             parts = self._step(session, call, n, layer=int(call.options.get("layers", False)))

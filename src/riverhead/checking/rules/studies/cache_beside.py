@@ -80,8 +80,8 @@ def beside(trial: Trial, call: Call) -> Call:
 
 
 def fresh_calls(trial: Trial) -> Sequence[Call]:
-    """Another cache has read a text before."""
-    return [beside(trial, session(trial, (1, 1, 1), before=True))]
+    """Another cache, made before, reads another text in turn."""
+    return [beside(trial, session(trial, (1, 1, 1), beside=True))]
 
 
 def layer_calls(trial: Trial) -> Sequence[Call]:
@@ -201,7 +201,8 @@ def judge_stable(trial: Trial, study: Study, observed: Observed) -> None:
 
 
 BESIDE = (
-    one("cache-fresh", fresh_calls, SHARED),
+    one("cache-fresh", fresh_calls, Choice(
+        SHARED.id, SHARED.rule, SHARED.says, {"write": with_other("k"), "write_v": with_other("v")})),
     Study("cache-stable", where_offered("cache-stable", stable_calls), (CHANGES_THE_PAST,),
           judge=judge_stable),
     Study("cache-count", where_offered("cache-count", count_calls), COUNTS, judge=judge_count),
