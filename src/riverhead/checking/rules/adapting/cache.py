@@ -97,7 +97,7 @@ class CacheAdapter:
         if call.options.get("layers") or session.take.must("layer"):
             said["layer"] = layer
         result = session.take(pieces | said, told)
-        session.n += 0 if side else T
+        session.n += 0 if side and call.options.get("layers") else T
         if "keys and values back" in self.offers:
             keys, values, session.state = held_of(result, session.thing, session.state)
             return {"keys": keys, "values": values}

@@ -19,7 +19,7 @@ __all__ = ["CARRIED", "Turning", "cell_of", "matrices", "stacked", "turning_of"]
 
 CARRIED = 2.0**-20  # relative, a token: angles kept in float32, a speed and its product rounded some times
 FLOAT32 = Choice("float32-angles", "", "", loose=16 * CARRIED)  # the calls are shorter than 16 tokens
-ROUND = 1e-3  # relative: a base this near to three digits is that base
+POWERS = 1e-3  # relative: speeds this near to the powers of a base are those
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,6 @@ def _powers(speeds: NDArray[Any]) -> tuple[float | None, float]:
     if n < 2 or not (speeds > 0).all() or not speeds[0] > speeds[-1]:
         return None, 1.0
     exact = float((speeds[0] / speeds[-1]) ** (n / (n - 1)))
-    usual = float(f"{exact:.3g}")
-    base = usual if abs(usual - exact) < ROUND * exact else exact
+    base = float(f"{exact:.6g}")
     near = geometric(2 * n, base, speeds[0])
-    return (base if np.allclose(near, speeds, rtol=ROUND) else None), float(speeds[0])
+    return (base if np.allclose(near, speeds, rtol=POWERS) else None), float(speeds[0])
