@@ -12,6 +12,8 @@ from riverhead.checking.rules.draw import Draw
 from riverhead.checking.rules.running.subject import Direct
 from riverhead.checking.rules.studies import STUDIES
 from riverhead.checking.rules.studies.conduct import CONDUCT, REPEAT
+from riverhead.checking.rules.studies.gradient import GRADIENT
+from riverhead.checking.rules.studies.masks import MASKS
 from riverhead.checking.rules.studies.plain import PLAIN
 from riverhead.checking.rules.studies.precision import PRECISION
 from riverhead.checking.rules.studies.returned import RETURNED
@@ -148,3 +150,41 @@ def test_heads_merged_wrongly_are_named_in_a_causal_module_too(made, found):
 def test_nan_everywhere_is_no_mistake_that_can_be_named():
     report = asked(lambda q, k, v: np.full((*q.shape[:-1], v.shape[-1]), np.nan), (REPEAT, PLAIN))
     assert named(report) == [("definition", "")]
+
+
+# A mask that hides in a way that is not known
+
+
+def test_a_gradient_is_not_judged_by_a_mask_that_hides_otherwise():
+    torch = pytest.importorskip("torch")
+
+    def rolled(q, k, v, mask=None):
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(~mask.roll(1, 0), -torch.inf)
+        return scores.softmax(-1) @ v
+
+    report = asked(rolled, (REPEAT, PLAIN, *MASKS, *GRADIENT))
+    assert named(report) == [("mask", "")]
+    assert "gradient" in report.passed
+
+
+# Sizes that are all defaults
+
+
+class Grouped(Causal):
+    def __init__(self, d_model=32, n_heads=4, n_kv_heads=2):
+        super().__init__(d_model, n_heads)
+        half = d_model * n_kv_heads // n_heads
+        self.W_k, self.W_v = self.W_k[:, :half], self.W_v[:, :half]
+        self.width = d_model // n_heads
+
+    def split(self, x):
+        heads = x.reshape(*x.shape[:-1], -1, self.width).swapaxes(1, 2)
+        return heads.repeat(self.n_heads // heads.shape[1], axis=1)
+
+
+def test_defaults_that_fit_each_other_alone_are_kept():
+    report = of_kind("heads", Grouped)
+    assert named(report) == []
+    assert "kv-heads" in report.passed

@@ -42,13 +42,16 @@ def made(thing: Callable[..., Any], asked: Asked) -> tuple[Any, dict[str, int]]:
     parameters = _parameters(thing)
     sizes = _sizes({size_of(p.name) for p in parameters}, asked.arguments)
     given = {}
+    heads = next((p.default for p in parameters if size_of(p.name) == "n_heads"), None)
     for p in parameters:
         role = size_of(p.name)
         if p.name in asked.arguments:
             given[p.name] = asked.arguments[p.name]
         elif role == "config":
             given[p.name] = Config(sizes, asked.arguments, p.name)
-        elif role in sizes and (role in ALWAYS or p.default is p.empty or role == "n_kv_heads"):
+        elif role in sizes and (
+            role in ALWAYS or p.default is p.empty or (role == "n_kv_heads" and not _fits(p, heads, sizes))
+        ):
             given[p.name] = sizes[role]
         elif p.default is p.empty:
             raise InputError(
@@ -65,6 +68,12 @@ def made(thing: Callable[..., Any], asked: Asked) -> tuple[Any, dict[str, int]]:
         ) from raised
     told = {size_of(key): value for key, value in given.items() if type(value) is int}
     return module, {role: value for role, value in told.items() if role is not None}
+
+
+def _fits(n_kv_heads: Parameter, n_heads: Any, sizes: Mapping[str, Any]) -> bool:
+    """Whether its default alone divides the heads, which have a default, too: a trial's number does not."""
+    both = type(n_kv_heads.default) is int and type(n_heads) is int
+    return both and n_heads % sizes["n_kv_heads"] != 0
 
 
 def _parameters(thing: Any) -> list[Parameter]:

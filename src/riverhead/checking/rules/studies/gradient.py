@@ -41,7 +41,8 @@ def with_gradient(trial: Trial) -> Sequence[Call]:
     calls = [Call(plain)]
     if "heads" in offers and not changed(trial):
         calls.append(Call(trial.qkv(s.B, s.H, kv=(s.B, s.G if "grouped" in offers else s.H))))
-    if "mask" in offers:
+    unnamed = any(failure.rule == "mask" and not failure.mistake for failure in trial.failed)
+    if "mask" in offers and not unnamed:
         calls.append(Call({**plain, "mask": speckled(trial, "mask", s.T_k, s.T_k)}, form_of(trial, "mask")))
     return [probed(trial, call) for call in calls]
 
