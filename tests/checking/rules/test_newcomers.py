@@ -188,3 +188,16 @@ def test_defaults_that_fit_each_other_alone_are_kept():
     report = of_kind("heads", Grouped)
     assert named(report) == []
     assert "kv-heads" in report.passed
+
+
+class InFloat32(Causal):
+    def __call__(self, x):
+        q, k, v = (self.split(x @ W) for W in (self.W_q, self.W_k, self.W_v))
+        weights = soft(scaled(q, k).astype(np.float32)).astype(x.dtype)
+        return self.merged(weights @ v).reshape(x.shape) @ self.W_o
+
+
+def test_a_module_may_keep_its_softmax_in_float32():
+    report = of_kind("heads", InFloat32)
+    assert named(report) == []
+    assert {"definition", "tokens", "samples"} <= set(report.passed)

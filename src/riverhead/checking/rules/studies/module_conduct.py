@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riverhead.checking.rules.call import Call, Outcome
-from riverhead.checking.rules.judge import differ, dtype_of, tolerance
+from riverhead.checking.rules.judge import differ, dtype_of, loosest, tolerance
 from riverhead.checking.rules.pipeline import follow
 from riverhead.checking.rules.report import NotOffered
 from riverhead.checking.rules.studies.hidden import HUGE, moved
@@ -35,9 +36,9 @@ def _cell(found: Array, right: Array, within: float = 0.0) -> dict[str, Any]:
     return {} if cell is None else {"cell": cell, "found": float(found[cell]), "right": float(right[cell])}
 
 
-def _near(outcome: Outcome) -> float:
+def _near(outcome: Outcome, loose: float) -> float:
     """How far results may lie apart that are made of the same numbers in another order."""
-    return tolerance(outcome.out, dtype_of(outcome))
+    return tolerance(outcome.out, dtype_of(outcome), loose)
 
 
 # The same call again
@@ -111,13 +112,13 @@ def batch_calls(trial: Trial) -> Sequence[Call]:
     return [replace(together, arrays={**together.arrays, "x": each}) for each in (x, x[::-1], x[:1])]
 
 
-def alone(outs: Sequence[Outcome]) -> dict[str, Any]:
+def alone(outs: Sequence[Outcome], loose: float) -> dict[str, Any]:
     """Where a sample gives something else in other company."""
     together, *others = outs
     for outcome, order in zip(others, (slice(None, None, -1), slice(0, 1)), strict=True):
         if outcome.trouble:
             return {"detail": outcome.trouble}
-        if found := _cell(outcome.out, together.out[order], _near(together)):
+        if found := _cell(outcome.out, together.out[order], _near(together, loose)):
             return found
     return {}
 
@@ -125,7 +126,14 @@ def alone(outs: Sequence[Outcome]) -> dict[str, Any]:
 def batch_judge(trial: Trial, study: Study, observed: Observed) -> None:
     """Whether each sample gives what it gives elsewhere."""
     did = "a sample's output is another one in other company"
-    unmoved(trial, "samples", observed, alone, mistake="samples-see-each-other", did=did)
+    unmoved(
+        trial,
+        "samples",
+        observed,
+        partial(alone, loose=loosest(trial.known)),
+        mistake="samples-see-each-other",
+        did=did,
+    )
 
 
 def order_calls(trial: Trial) -> Sequence[Call]:
@@ -136,13 +144,13 @@ def order_calls(trial: Trial) -> Sequence[Call]:
     return [call, replace(call, arrays={**call.arrays, "x": call.arrays["x"][..., ::-1, :].copy()})]
 
 
-def turned_with_tokens(outs: Sequence[Outcome]) -> dict[str, Any]:
+def turned_with_tokens(outs: Sequence[Outcome], loose: float) -> dict[str, Any]:
     """Where an output does not go with its token."""
     first, other = outs
     return (
         {"detail": other.trouble}
         if other.trouble
-        else _cell(other.out, first.out[..., ::-1, :], _near(first))
+        else _cell(other.out, first.out[..., ::-1, :], _near(first, loose))
     )
 
 
@@ -151,7 +159,13 @@ def order_judge(trial: Trial, study: Study, observed: Observed) -> None:
     positions = {agreed.name for agreed in trial.conventions if agreed.aspect == "positions"} - {"none"}
     if positions and not any(outcome.trouble for _, outcome in observed):
         return
-    unmoved(trial, study.name, observed, turned_with_tokens, did="tokens in another order give other outputs")
+    unmoved(
+        trial,
+        study.name,
+        observed,
+        partial(turned_with_tokens, loose=loosest(trial.known)),
+        did="tokens in another order give other outputs",
+    )
 
 
 def future_calls(trial: Trial) -> Sequence[Call]:
@@ -226,8 +240,8 @@ def evaluated(trial: Trial, study: Study, observed: Observed) -> None:
         trial.not_offered.append(NotOffered(study.name, without.trouble or outcome.trouble))
         return
     for name in ("out_1", "out_3"):
-        found = _cell(outcome.arrays[name], without.out, _near(without))
-        if found and differ(outcome.arrays["out_0"], without.out, _near(without)):
+        found = _cell(outcome.arrays[name], without.out, _near(without, loosest(trial.known)))
+        if found and differ(outcome.arrays["out_0"], without.out, _near(without, loosest(trial.known))):
             did = f"a dropout of {RATE:g} drops in evaluation, too"
             trial.fail(study.name, call, mistake="dropout-in-evaluation", did=did, **found)
     trial.pass_(study.name)
@@ -240,7 +254,7 @@ def trained(trial: Trial, study: Study, observed: Observed) -> None:
         trial.not_offered.append(NotOffered(study.name, without.trouble or outcome.trouble))
         return
     drops = {
-        name: differ(outcome.arrays[name], without.out, _near(without)) is not None
+        name: differ(outcome.arrays[name], without.out, _near(without, loosest(trial.known))) is not None
         for name in ("out_0", "out_2")
     }
     if not drops["out_0"]:
@@ -273,7 +287,7 @@ def weights_judge(trial: Trial, study: Study, observed: Observed) -> None:
         right = np.asarray(follow(call, [*trial.known, *ways], steps).returned)
         if found is None or found.shape != right.shape:
             return False
-        return differ(found, right, tolerance(right, dtype_of(outcome))) is None
+        return differ(found, right, tolerance(right, dtype_of(outcome), loosest(trial.known))) is None
 
     way = None if fits() else next((way for way in WEIGHTS_WAYS if fits(way)), None)
     cell = {"detail": outcome.trouble or "no weights came back"}
@@ -310,7 +324,9 @@ def asked_judge(trial: Trial, study: Study, observed: Observed) -> None:
         if plain.trouble:
             continue
         found = (
-            {"detail": outcome.trouble} if outcome.trouble else _cell(outcome.out, plain.out, _near(plain))
+            {"detail": outcome.trouble}
+            if outcome.trouble
+            else _cell(outcome.out, plain.out, _near(plain, loosest(trial.known)))
         )
         if found:
             where = " where a text is padding throughout" if "key_mask" in call.arrays else ""
@@ -338,7 +354,7 @@ def gradient_judge(trial: Trial, study: Study, observed: Observed) -> None:
     described(trial)
     for name in trial.facts["parameters"]:
         gradient = outcome.arrays[f"d{name}"]
-        if name != "b_k" and not np.abs(gradient).max() > _near(outcome):
+        if name != "b_k" and not np.abs(gradient).max() > _near(outcome, loosest(trial.known)):
             did = f"no gradient reaches {name}: it is never learned"
             trial.fail(study.name, call, mistake="no-gradient", did=did)
         elif not np.isfinite(gradient).all():

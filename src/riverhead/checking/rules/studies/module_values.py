@@ -16,7 +16,7 @@ from riverhead.checking.rules.judge import explain
 from riverhead.checking.rules.report import Agreed
 from riverhead.checking.rules.rule import Choice
 from riverhead.checking.rules.studies.module_steps import HEADS
-from riverhead.checking.rules.studies.module_ways import AGREED, CONTEXT, PACKED, STORED, WAYS
+from riverhead.checking.rules.studies.module_ways import AGREED, CONTEXT, FLOAT32, PACKED, STORED, WAYS
 from riverhead.checking.rules.studies.place import CAUSAL_WAYS
 from riverhead.checking.rules.trial import Observed, Study, Trial, by_value
 
@@ -117,6 +117,8 @@ def judge(trial: Trial, study: Study, observed: Observed) -> None:
         if found is not None:  # causal by what it is; a mistake carries what comes later to earlier rows
             trial.facts["offers"] = frozenset({"always_causal"})
             observed = causal
+    if found is None:
+        found = explain(observed, trial.known, (*ways, ROUNDED), trial.steps)
     agreed = [way for way in found or () if way.agreed is not None and trial.wanted(*way.agreed)]
     kept = {each.aspect: each for each in usual_of(trial)}
     kept |= {way.agreed[0]: Agreed(*way.agreed, way.says) for way in agreed if way.agreed is not None}
@@ -132,6 +134,8 @@ def cross_calls(trial: Trial) -> Sequence[Call]:
     return [call_of(trial, s.T_k, s.T_k), *longer]
 
 
+ROUNDED = Choice("kept-in-float32", "definition", "results keep the digits of float32: the softmax is in it",
+                 agreed=("precision", "float32"), loose=FLOAT32)  # fmt: skip
 TIME_FIRST = Agreed("layout", "time-first", "x is (T, B, d_model)")
 USUAL = (
     Agreed("layout", "batch-first", "x is (B, T, d_model)"),

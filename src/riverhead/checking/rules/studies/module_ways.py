@@ -19,7 +19,7 @@ from riverhead.checking.rules.studies.plain import WAYS as PLAIN_WAYS
 from riverhead.core.heads import merge
 from riverhead.core.positions import Pairs, rope, sinusoidal
 
-__all__ = ["AGREED", "CONTEXT", "PACKED", "STORED", "WAYS"]
+__all__ = ["AGREED", "CONTEXT", "FLOAT32", "PACKED", "STORED", "WAYS"]
 
 Array = NDArray[Any]
 
