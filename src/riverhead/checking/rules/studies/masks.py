@@ -274,7 +274,7 @@ def both_calls(trial: Trial) -> Sequence[Call]:
     (call,), T = padding_calls(trial), trial.draw.sizes.T_k
     spared = np.arange(T) % (T - 1) + 1  # the key that row i of a mask hides
     mask = np.arange(T) != spared[:, None]
-    keys = np.arange(T) != spared[: len(call.arrays["key_mask"]), None]
+    keys = np.arange(T) != spared[np.arange(len(call.arrays["key_mask"])) % T, None]
     return [replace(call, arrays={**call.arrays, "mask": mask, "key_mask": keys})]
 
 
