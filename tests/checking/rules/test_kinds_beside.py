@@ -18,7 +18,7 @@ def step(q, k, v, cache):
 
 
 LOOK = {
-    "rope": [rope, turned, lambda q, k, cos, sin: (q, k), lambda xq, xk, freqs_cis: 0, lambda x, start_pos: x],
+    "rope": [rope, turned, lambda q, k, cos, sin: (q, k), lambda xq, xk, freqs_cis: 0, lambda x, offset: x],
     "alibi": [alibi_slopes, alibi_bias, lambda num_heads, seq_len: 0],
     "cache": [KVCache, KVCache(), step, lambda past, k, v: (k, v)],
     None: [
@@ -71,6 +71,6 @@ def test_what_cannot_be_called_is_said_with_what_each_kind_of_array_gave():
     with pytest.raises(
         InputError, match=r"(?s)could not be called with vectors to turn:\n  .*RuntimeError: no"
     ):
-        adapt(f, Asked("rope"))
+        adapt(f, Asked("rope", "numpy"))
     with pytest.raises(InputError, match="nothing of that name is defined beside"):
         adapt(lambda q, freqs_cis: q, Asked("rope", arguments={"table": "nowhere"}))

@@ -24,7 +24,6 @@ WIDTHS = (8, 64, 128, 32, 16)  # a module may be made for one width alone
 LENGTH = 4096  # rows of a table that is made beforehand
 METHODS = ("rotate_queries_or_keys", "apply_rotary", "apply_rotary_emb", "rotate", "forward", "__call__")
 BATCHED = ("position_ids", "pos_ids", "input_pos")  # these are (B, T)
-ROWS = {"half", "interleaved"}  # how a table of cosines is laid out for d components; "narrow": for d/2
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ class RopeAdapter:
 
 
 def laid(x: NDArray[Any], how: str) -> NDArray[Any]:
-    """Lay a table (T, d/2) out for d components, or leave it."""
+    """Lay a table (T, d/2) out for d components, "half" or "interleaved"; otherwise leave it."""
     if how == "half":
         return np.concatenate([x, x], axis=-1)
     return np.repeat(x, 2, axis=-1) if how == "interleaved" else x

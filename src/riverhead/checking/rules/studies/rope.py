@@ -77,7 +77,7 @@ def _trouble(call: Call, outcome: Outcome) -> str:
     if outcome.trouble:
         return outcome.trouble
     shape = call.arrays["x"].shape
-    shapes = [outcome.arrays[name].shape for name in ("out", *("y" for y in call.arrays if y == "y"))]
+    shapes = [outcome.arrays[out].shape for out, given in (("out", "x"), ("y", "y")) if given in call.arrays]
     return next((f"vectors {shape} come back as {other}" for other in shapes if other != shape), "")
 
 

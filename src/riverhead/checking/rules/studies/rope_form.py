@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,6 @@ NEAR = 1e-3  # relative: whether a length was kept, in whatever dtype
 class Form:
     """Axes in the house's order, and the options that say how the adapter is to hand them over."""
 
-    words: str
     leading: tuple[str, ...]
     tokens_first: bool = False
     square: bool = False  # as many heads as tokens
@@ -53,13 +52,13 @@ class Form:
 
 
 FORMS = (
-    Form("(T, d)", ()),
-    Form("(B, T, d)", ("B",)),
-    Form("(B, H, T, d)", ("B", "H")),
-    Form("(B, T, H, d)", ("B", "H"), tokens_first=True),
-    Form("(H, T, d)", ("H",)),
-    Form("(T, H, d)", ("H",), tokens_first=True),
-    Form("(B, H, T, d), H = T", ("B", "H"), square=True),
+    Form(()),  # (T, d)
+    Form(("B",)),  # (B, T, d)
+    Form(("B", "H")),  # (B, H, T, d)
+    Form(("B", "H"), tokens_first=True),  # (B, T, H, d)
+    Form(("H",)),  # (H, T, d)
+    Form(("H",), tokens_first=True),  # (T, H, d)
+    Form(("B", "H"), square=True),  # (B, H, T, d) where H = T
 )
 
 
@@ -85,7 +84,7 @@ def _forms(trial: Trial) -> Iterator[Form]:
         length = next(T for T in LENGTHS if T not in (s.B, s.H, width))
         for form in FORMS:
             for table in tables:
-                yield Form(form.words, form.leading, form.tokens_first, form.square, width, length, table)
+                yield replace(form, width=width, length=length, table=table)
 
 
 def _worth(x: NDArray[Any], outcome: Outcome) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -112,8 +113,9 @@ POSITIONS = Study("rope-positions", positions_calls, (IGNORES_POSITIONS,),
 def heads_calls(trial: Trial) -> Sequence[Call]:
     """Heads before tokens, tokens before heads, and as many heads as tokens."""
     form: Form = trial.facts["form"]
-    forms = [form] if form.leading == ("B", "H") and not form.square else [
-        Form(form.words, ("B", "H"), first, square, form.width, form.length, form.table)
+    fits = form.leading == ("B", "H") and not form.square
+    forms = [form] if fits else [
+        replace(form, leading=("B", "H"), tokens_first=first, square=square)
         for first, square in ((False, False), (True, False), (False, True))
     ]  # fmt: skip
     return [Call(drawn(trial, each, each.length), each.options) for each in forms]
@@ -147,12 +149,8 @@ def judge_heads(trial: Trial, study: Study, observed: Observed) -> None:
     if not trial.wanted("layout", agreed.name):
         did = "positions are counted along the axis of the heads"
         named = {"mistake": BY_HEADS.id, "did": did} if first else {}
-        return trial.fail(
-            "rope-heads",
-            call,
-            **named,
-            detail=f"layout is {agreed.name}; {trial.expect['layout']} was asked for",
-        )
+        detail = f"layout is {agreed.name}; {trial.expect['layout']} was asked for"
+        return trial.fail("rope-heads", call, **named, detail=detail)
     trial.agree(agreed)
     trial.pass_("rope-heads")
     return None
@@ -167,11 +165,8 @@ HEADS = Study("rope-heads", heads_calls, (BY_HEADS,), LAYOUTS, judge_heads)
 
 # ---------------------------------------------------------------- precision
 
-RUNS = (
-    (250, 20),
-    (1850, 11),
-    (2046, 8),
-)  # (first position, tokens): where bfloat16 and float16 lose whole numbers
+# (first position, tokens): where bfloat16 and float16 lose whole numbers
+RUNS = ((250, 20), (1850, 11), (2046, 8))
 ROUNDINGS = 16  # of a number of the dtype, and of the cosine and sine beside it
 PRECISE = ("rope-counts", "rope-angles", "rope-speeds-kept")
 
