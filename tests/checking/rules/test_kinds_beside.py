@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from riverhead.checking.rules import implementation
 from riverhead.checking.rules.adapting import Asked, adapt
 from riverhead.checking.rules.adapting.looks import looks_like
 from riverhead.core import KVCache, alibi_bias, alibi_slopes, attention, rope
@@ -37,6 +38,28 @@ LOOK = {
 @pytest.mark.parametrize(("kind", "thing"), [(kind, thing) for kind in LOOK for thing in LOOK[kind]])
 def test_a_kind_is_seen_by_what_must_be_given(kind, thing):
     assert looks_like(thing) == kind
+
+
+@pytest.mark.oracle
+def test_a_module_of_torch_without_a_forward_is_a_cache():
+    torch = pytest.importorskip("torch")
+
+    class Room(torch.nn.Module):
+        """As gpt-fast has it: slots made beforehand, written at the positions given, all handed back."""
+
+        def __init__(self, max_batch_size, max_seq_length, n_heads, head_dim, dtype=torch.float64):
+            super().__init__()
+            for name in ("k_cache", "v_cache"):
+                room = torch.zeros(max_batch_size, n_heads, max_seq_length, head_dim, dtype=dtype)
+                self.register_buffer(name, room)
+
+        def update(self, input_pos, k_val, v_val):
+            self.k_cache[:, :, input_pos], self.v_cache[:, :, input_pos] = k_val, v_val
+            return self.k_cache, self.v_cache
+
+    report = implementation(Room, isolated=False)
+    assert (report.kind, report.failed) == ("cache", ())
+    assert {each.aspect: each.name for each in report.conventions} == {"layout": "BHTd", "room": "whole"}
 
 
 def test_what_is_adapted_is_of_the_kind_that_was_seen():

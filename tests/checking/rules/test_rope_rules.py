@@ -77,6 +77,21 @@ def test_pairs_of_any_components_keep_the_laws():
     assert agreed(report)["rope"] == "other"
 
 
+def test_a_function_of_one_vector_is_called_for_each():
+    def one(x, m):
+        """As a textbook has it: x is (d,), m a number."""
+        turned = [
+            complex(*x[i : i + 2]) * np.exp(1j * m * 10_000.0 ** (-i / len(x))) for i in range(0, len(x), 2)
+        ]
+        return [part for z in turned for part in (z.real, z.imag)]
+
+    report = asked(one)
+    assert not report.failed
+    assert agreed(report) == {"rope": "interleaved", "rope-base": "10000"}
+    assert {"rope-positions", "rope-far"} <= set(report.passed)
+    assert asked(lambda x, m: one(x, -abs(m - 2))).failed[0].rule == "rope-relative"
+
+
 def test_a_rotation_that_breaks_a_law_in_no_known_way_is_told_by_the_law():
     report = asked(lambda x, positions: right(x, np.asarray(positions) ** 2))
     assert [(failure.rule, failure.mistake) for failure in report.failed] == [("rope-relative", "")]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from riverhead.checking.rules.adapting.arrays import Kind, order
 from riverhead.checking.rules.adapting.held import METHODS, counted, held_of, method_of, step_of
+from riverhead.checking.rules.adapting.looks import has_forward
 from riverhead.checking.rules.adapting.module_making import made
 from riverhead.checking.rules.adapting.returns import as_array, dtype_of, is_module
 from riverhead.checking.rules.adapting.signature import Asked, name_of
@@ -215,18 +216,17 @@ def _maker(thing: Any, asked: Asked) -> Callable[[Call], Any]:
 
 def _is_module(thing: Any) -> bool:
     """Whether a class makes modules that take x."""
-    forward = getattr(thing, "forward", None)
-    if forward is None:
+    if not has_forward(thing):
         return False
-    names = list(inspect.signature(forward).parameters)
-    return len(names) > 1 and "x" in slots_of(forward, "cache", {}, ("cache", "x")).by_role
+    names = list(inspect.signature(thing.forward).parameters)
+    return len(names) > 1 and "x" in slots_of(thing.forward, "cache", {}, ("cache", "x")).by_role
 
 
 def _appending(thing: Any, example: Any) -> Callable[..., Any]:
     """The function itself, or the method of an object to which tokens are given."""
     if example is None:
         return thing  # type: ignore[no-any-return]
-    if is_module(example) and "forward" in vars(type(example)):
+    if is_module(example) and has_forward(example):
         return example  # type: ignore[no-any-return]
     found = next((getattr(example, name) for name in METHODS if callable(getattr(example, name, None))), None)
     if found is None:

@@ -8,7 +8,7 @@ from typing import Any
 from riverhead.checking.rules.adapting.signature import attribute, signature_of
 from riverhead.checking.rules.adapting.slots import names
 
-__all__ = ["looks_like"]
+__all__ = ["has_forward", "looks_like"]
 
 SHORT = 2  # letters: too short a name to tell anything by itself
 
@@ -38,10 +38,16 @@ def looks_like(thing: Any) -> str | None:
     return "alibi" if len(heads) == 1 and set(must) <= {*heads, *lengths} else None
 
 
+def has_forward(thing: Any) -> bool:
+    """Whether a module, or a class of them, is made to be called: torch gives each a forward that is none."""
+    forward = attribute(thing, "forward")
+    return forward is not None and attribute(forward, "__name__") != "_forward_unimplemented"
+
+
 def _holds(thing: Any) -> bool:
     """Whether it is given keys and values, and is not called itself."""
     method = attribute(thing, "update") or attribute(thing, "append")
-    if not callable(method) or attribute(thing, "forward") is not None:
+    if not callable(method) or has_forward(thing):
         return False
     taken = [p.name for p in signature_of(method).named]
     return any(name in names()["cache"]["k"] for name in taken) and any(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from riverhead.checking.rules.adapting.arrays import Kind, order
 from riverhead.checking.rules.adapting.returns import as_array, dtype_of, is_module, said
-from riverhead.checking.rules.adapting.signature import Asked, function_of, name_of
+from riverhead.checking.rules.adapting.signature import Asked, name_of
 from riverhead.checking.rules.adapting.slots import Slots, constructor, named_in, slots_of
 from riverhead.checking.rules.call import Call, Outcome
 from riverhead.errors import InputError
@@ -40,6 +41,8 @@ class RopeAdapter:
 
     def run(self, call: Call) -> Outcome:
         """Call the function once; what it raises goes through."""
+        if call.options.get("vectors"):
+            return self._one_by_one(call)
         turn = self.make(call.arrays["x"].shape[-1])
         first = bool(call.options.get("tokens_first"))
         vectors = {
@@ -55,6 +58,20 @@ class RopeAdapter:
         arrays = [as_array(x) for x in results]
         arrays = [x.swapaxes(-2, -3) if first and x.ndim > 2 else x for x in arrays]
         return Outcome(dict(zip(("out", "y"), arrays, strict=False)), {"dtype": dtype_of(results[0])})
+
+    def _one_by_one(self, call: Call) -> Outcome:
+        """Call a function of one vector and one position for each token; what it gives, put together."""
+        turn, offset = self.make(call.arrays["x"].shape[-1]), int(call.options.get("offset", 0))
+        T = call.arrays["x"].shape[-2]
+        rows: dict[str, list[Any]] = {role: [] for role in call.arrays}
+        for t, place in enumerate(call.options.get("positions", range(offset, offset + T))):
+            vectors = {role: self.array.give(x[t].copy(), call.dtype) for role, x in call.arrays.items()}
+            said = {role: int(place) for role in ("positions", "offset") if role in turn}
+            result = turn(vectors | said, self._told(call))
+            for row, each in zip(rows.values(), result if "y" in turn else (result,), strict=True):
+                row.append(as_array(each))
+        arrays = {("out" if role == "x" else role): np.stack(row) for role, row in rows.items()}
+        return Outcome(arrays, {"dtype": str(arrays["out"].dtype)})
 
     def _placed(self, turn: Slots, call: Call) -> dict[str, Any]:
         """Where the tokens stand: as positions, as an offset, or in a table."""
@@ -180,6 +197,8 @@ def _tries(table: bool, pair: bool) -> Iterator[Call]:
                 options = {"offset": 0, "tokens_first": len(leading) == 2} | ({"table": how} if how else {})
                 for first in (False, True) if len(leading) == 2 else (False,):
                     yield Call({"x": x, "y": x} if pair else {"x": x}, options | {"tokens_first": first})
+    x = np.ones((5, WIDTHS[0]))
+    yield Call({"x": x, "y": x} if pair else {"x": x}, {"offset": 0, "vectors": True})
 
 
 def _made(thing: Any, arguments: Mapping[str, Any]) -> Callable[[int], Slots]:
@@ -199,7 +218,7 @@ def _made(thing: Any, arguments: Mapping[str, Any]) -> Callable[[int], Slots]:
 
 def _turner(thing: Any, arguments: Mapping[str, Any]) -> Slots:
     """The parameters of a function, or of the method that turns."""
-    if not inspect.isroutine(thing) and function_of(thing) is not thing:
+    if not inspect.isroutine(thing) and not isinstance(thing, partial):
         method = next(
             (getattr(thing, name) for name in METHODS if callable(getattr(thing, name, None))), thing
         )

@@ -29,6 +29,7 @@ class Form:
     leading: tuple[str, ...]
     tokens_first: bool = False
     square: bool = False  # as many heads as tokens
+    vectors: bool = False  # one token a call
     width: int = 0
     length: int = 0
     table: str = ""
@@ -36,7 +37,7 @@ class Form:
     @property
     def options(self) -> dict[str, Any]:
         """What every call of this form holds."""
-        said = {"tokens_first": True} if self.tokens_first else {}
+        said = {name: True for name in ("tokens_first", "vectors") if getattr(self, name)}
         return {"offset": 0, **said, **({"table": self.table} if self.table else {})}
 
     def shape(self, trial: Trial, T: int) -> tuple[int, ...]:
@@ -59,6 +60,7 @@ FORMS = (
     Form(("H",)),  # (H, T, d)
     Form(("H",), tokens_first=True),  # (T, H, d)
     Form(("B", "H"), square=True),  # (B, H, T, d) where H = T
+    Form((), vectors=True),  # (d,)
 )
 
 

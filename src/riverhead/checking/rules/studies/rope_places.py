@@ -113,6 +113,9 @@ POSITIONS = Study("rope-positions", positions_calls, (IGNORES_POSITIONS,),
 def heads_calls(trial: Trial) -> Sequence[Call]:
     """Heads before tokens, tokens before heads, and as many heads as tokens."""
     form: Form = trial.facts["form"]
+    if form.vectors:
+        trial.not_offered.append(NotOffered("rope-heads", "takes one vector"))
+        return []
     fits = form.leading == ("B", "H") and not form.square
     forms = [form] if fits else [
         replace(form, leading=("B", "H"), tokens_first=first, square=square)
