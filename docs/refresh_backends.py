@@ -25,7 +25,7 @@ TOP = """\
 
 Implementations of attention agree on the equation, and differ where it says nothing: a query that may
 attend to no key, NaN in what is hidden, fewer queries than keys. `riverhead check backend` runs those of
-others against [the rules](checking.md), as `check code` does with yours, and against float64, and shows
+others against [the rules](checking-code.md), as `check code` does with yours, and against float64, and shows
 what each does. Every cell is measured when the command runs; none is typed.
 
     riverhead check backend torch

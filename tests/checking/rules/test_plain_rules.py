@@ -34,6 +34,10 @@ def soft(x, axis=-1):
     return e / e.sum(axis, keepdims=True)
 
 
+def _one_more(e):
+    return e / (1 + e.sum(axis=-1, keepdims=True))
+
+
 def asked(f, sizes=None, seed=0, offers=("cross", "d_v"), **trial):
     trial = Trial(Direct(Plain(f, offers)), Draw(sizes, seed), **trial)
     trial.run([PLAIN])
@@ -60,6 +64,7 @@ WRONG = {  # written from what the words say
     "softmax-twice": lambda q, k, v: soft(soft(q @ k.T / np.sqrt(q.shape[1]))) @ v,
     "no-softmax": lambda q, k, v: q @ k.T / np.sqrt(q.shape[1]) @ v,
     "exp-without-sum": lambda q, k, v: np.exp(q @ k.T / np.sqrt(q.shape[1])) @ v,
+    "one-in-the-sum": lambda q, k, v: _one_more(np.exp(q @ k.T / np.sqrt(q.shape[1]))) @ v,
     "log-softmax": lambda q, k, v: np.log(soft(q @ k.T / np.sqrt(q.shape[1]))) @ v,
     "weights-transposed": lambda q, k, v: soft(q @ k.T / np.sqrt(q.shape[1])).T @ v,
     "keys-mixed": lambda q, k, v: soft(q @ k.T / np.sqrt(q.shape[1])) @ k,

@@ -56,6 +56,8 @@ WAYS = (
            {"mixed": lambda p: softmax(p.weights)}),
     Choice("exp-without-sum", "softmax-once", "the exponentials are not divided by their sum",
            {"weights": lambda p: np.exp(p.filled)}),
+    Choice("one-in-the-sum", "softmax-once", "1 is added to each row's sum: its weights sum to less than 1",
+           {"weights": lambda p: softmax(p.filled, sinks=np.zeros((1, 1)))}),
     Choice("log-softmax", "softmax-once", "the logarithm of the weights mixes the values",
            {"mixed": lambda p: np.log(p.weights)}),
     Choice("weights-transposed", "roles", "the weights are turned over: Aᵀv",
