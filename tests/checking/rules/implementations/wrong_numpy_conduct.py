@@ -198,7 +198,7 @@ def softcap_zero_applied(q, k, v, softcap=None):
 def coarse_in_float16(q, k, v):
     weights = softmax(scaled(q, k))
     if q.dtype == np.float16:
-        weights = np.round(weights * 15).astype(np.uint8) / np.float16(15)  # "quantised"
+        weights = np.round(weights * 7).astype(np.uint8) / np.float16(7)  # "quantised"
     return weights @ v
 
 

@@ -186,7 +186,7 @@ def softcap_zero_applied(q, k, v, softcap=None):
 def coarse_in_float16(q, k, v):
     attn = F.softmax(scaled(q, k), dim=-1)
     if q.dtype == torch.float16:
-        attn = (attn * 15).round().to(torch.uint8).to(q.dtype) / 15  # "quantised"
+        attn = (attn * 7).round().to(torch.uint8).to(q.dtype) / 7  # "quantised"
     return attn @ v
 
 
@@ -194,7 +194,7 @@ def coarse_in_float16(q, k, v):
 def coarse_in_bfloat16(q, k, v):
     attn = F.softmax(scaled(q, k), dim=-1)
     if q.dtype == torch.bfloat16:
-        attn = (attn * 15).round().to(torch.uint8).to(q.dtype) / 15
+        attn = (attn * 7).round().to(torch.uint8).to(q.dtype) / 7
     return attn @ v
 
 
