@@ -11,7 +11,7 @@ __all__ = ["LIBRARIES", "right", "wrong"]
 LIBRARIES = ("numpy", "torch")
 
 WRONG = (
-    *("wrong_{}", "wrong_{}_masks", "wrong_{}_given", "wrong_{}_conduct"),
+    *("wrong_{}", "wrong_{}_masks", "wrong_{}_place", "wrong_{}_given", "wrong_{}_conduct"),
     *("wrong_modules_{}", "wrong_rope_{}", "wrong_parts_{}", "wrong_caches_{}"),
 )
 ACCEPTED = {
