@@ -42,3 +42,6 @@ subprocess.run([RIVERHEAD, "show", "The river bank flooded", "-o", picture], che
 subprocess.run([sys.executable, ROOT / "docs" / "run_notebook.py"], check=True, env=ENVIRONMENT)
 subprocess.run([sys.executable, ROOT / "docs" / "refresh_why.py"], check=True, env=ENVIRONMENT)
 subprocess.run([sys.executable, ROOT / "docs" / "refresh_backends.py"], check=True, env=ENVIRONMENT)
+tables = [sys.executable, ROOT / "benchmarks" / "implementations.py", "--format", "markdown"]
+mutants = subprocess.run(tables, check=True, env=ENVIRONMENT, capture_output=True, text=True).stdout
+(ROOT / "docs" / "checking-mutants.md").write_text(mutants, "utf-8")
