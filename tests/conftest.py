@@ -11,12 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from real_models import fetched
 from tiny import Tiny, make_tiny
 
 if TYPE_CHECKING:
     from riverhead.transformer import Model
+
+# How long an example takes depends on who else is at the machine: no test fails for it.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -21,6 +21,11 @@ TAKES_IT = 'exec "$0" "$@" < "$ITS_TERMINAL"'  # opened by the first of a sessio
 CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x1b\][^\x07]*\x07|\r")
 
 
+def _hangs_up() -> None:
+    """A terminal's end is told again, where whoever runs the tests ignores it, as nohup does."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 class Terminal:
     """A process whose standard streams are a terminal of ``columns`` by ``rows``."""
 
@@ -36,6 +41,7 @@ class Terminal:
             stdout=terminal,
             stderr=terminal,
             start_new_session=True,
+            preexec_fn=_hangs_up,
             env={
                 **{name: value for name, value in os.environ.items() if name not in hidden},
                 "TERM": "xterm-256color",

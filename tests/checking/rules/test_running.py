@@ -332,7 +332,6 @@ def test_memory_counts_from_what_is_held_already() -> None:
     small = Limits(seconds=5, bytes=2**26)  # 64 MiB
     assert once(lambda q: np.full(2**20, held[0]), small).out.size == 2**20  # 8 MiB, and copies on its way
     assert "ran out of memory" in once(lambda q: np.ones(2**24), small).ended
-    assert "ran out of memory" in once(lambda q: np.ones(2**22), small).ended  # 32 MiB, thrice
 
 
 def test_direct_runs_here_and_tells_what_was_raised() -> None:
