@@ -13,7 +13,7 @@ from riverhead.checking.rules.trial import Observed, Study, Trial
 __all__ = ["MEMORY"]
 
 SHORT = (128, 256)  # a loop over every pair in plain Python takes a second for the longer
-LONG = (1024, 2048)  # blocks of kernels are as large at the one as at the other
+LONG = (768, 1536)  # blocks of kernels are as large at the one as at the other
 QUICK = 0.06  # CPU seconds at T = 256: no loop over every pair; such a function is asked the long ones
 BETWEEN = 3.0  # twice the length: twice the bytes, or four times
 
