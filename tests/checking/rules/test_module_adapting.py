@@ -310,6 +310,7 @@ def test_an_input_that_is_changed_is_no_dropout():
 
 @pytest.mark.oracle
 def test_heads_averaged_before_a_narrow_last_matrix_are_named():
+    styles()
     from torch import nn
     from torch.nn.functional import scaled_dot_product_attention
 
@@ -367,9 +368,9 @@ def test_a_parameter_of_no_known_use_is_named():
 @pytest.mark.parametrize("about", [{}, {"batch_first": True}, {"bias": False}])
 def test_torchs_own_module_changes_its_output_where_weights_are_asked_for(about):
     """A sample that is padding throughout: NaN with need_weights=True, numbers without (torch 2.13)."""
+    styles()
     from torch import nn
 
-    styles()
     report = asked(nn.MultiheadAttention(24, 6, **about))
     assert found(report) == {NAN, ("weights-asked", "weights-change-output")}
     assert {("mask", "drop"), ("padding", "drop")} <= agreed(report)
@@ -378,9 +379,9 @@ def test_torchs_own_module_changes_its_output_where_weights_are_asked_for(about)
 
 @pytest.mark.oracle
 def test_torchs_own_module_fed_samples_first_lets_them_see_each_other():
+    styles()
     from torch import nn
 
-    styles()
 
     class Wrapped(nn.Module):
         def __init__(self, embed_dim, num_heads):
@@ -395,9 +396,9 @@ def test_torchs_own_module_fed_samples_first_lets_them_see_each_other():
 
 @pytest.mark.oracle
 def test_keys_that_are_added_are_refused():
+    styles()
     from torch import nn
 
-    styles()
     with pytest.raises(InputError, match="several b_k: in_proj_bias, bias_k"):
         heads_adapter(nn.MultiheadAttention(24, 6, add_bias_kv=True), Asked())
 
@@ -405,6 +406,7 @@ def test_keys_that_are_added_are_refused():
 @pytest.mark.oracle
 def test_parameters_of_torch_are_read_as_they_are_used():
     """in_proj_weight is (3·d_model, d_model), rows of q, k, v; here it is read as x @ W_q."""
+    styles()
     import torch
     from torch import nn
 
