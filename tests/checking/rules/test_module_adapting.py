@@ -382,7 +382,6 @@ def test_torchs_own_module_fed_samples_first_lets_them_see_each_other():
     styles()
     from torch import nn
 
-
     class Wrapped(nn.Module):
         def __init__(self, embed_dim, num_heads):
             super().__init__()
