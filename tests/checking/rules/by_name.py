@@ -118,3 +118,23 @@ def behind(scores, align="end"):
 def of_keys(key_mask, scores):
     """A padding mask (B, T_k) beside scores (B, …, T_q, T_k)."""
     return key_mask if scores.ndim < 3 else key_mask.reshape(len(key_mask), *[1] * (scores.ndim - 2), -1)
+
+
+def masked(weights):
+    """A function whose weights a mask (..., T_q, T_k) changes: weights(scores, mask)."""
+
+    def f(q, k, v, mask=None):
+        scores = scaled(q, k)
+        return mix(soft(scores) if mask is None else weights(scores, mask), v)
+
+    return f
+
+
+def padding(weights):
+    """The same with a padding mask, laid out beside the scores."""
+
+    def f(q, k, v, key_mask=None):
+        scores = scaled(q, k)
+        return mix(soft(scores) if key_mask is None else weights(scores, of_keys(key_mask, scores)), v)
+
+    return f

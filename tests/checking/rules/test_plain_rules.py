@@ -164,3 +164,14 @@ def test_an_error_alone_explains_nothing():
     """A way whose axes do not fit gives an error too; only a result beside it may tell."""
     (failure,) = asked(lambda q, k, v: 1 / 0).failed
     assert (failure.rule, failure.mistake) == ("definition", "")
+
+
+def test_a_way_that_cannot_be_gone_in_a_call_did_not_give_its_result():
+    """Turned over where it is square, and right where it is not: no one way gives both."""
+
+    def sometimes(q, k, v):
+        weights = soft(q @ k.T / np.sqrt(q.shape[1]))
+        return (weights.T if len(q) == len(k) else weights) @ v
+
+    (failure,) = asked(sometimes).failed
+    assert (failure.rule, failure.mistake) == ("definition", "")
