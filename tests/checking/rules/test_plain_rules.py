@@ -175,3 +175,11 @@ def test_a_way_that_cannot_be_gone_in_a_call_did_not_give_its_result():
 
     (failure,) = asked(sometimes).failed
     assert (failure.rule, failure.mistake) == ("definition", "")
+
+
+def test_a_rule_found_broken_later_holds_no_more():
+    trial = Trial(Direct(Plain(None)), Draw())
+    trial.pass_("scale", "roles")
+    trial.fail("scale", PLAIN.calls(trial)[0])
+    assert trial.report().passed == ("roles",)
+    assert [failure.rule for failure in trial.report().failed] == ["scale"]
